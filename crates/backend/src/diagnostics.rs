@@ -1,6 +1,9 @@
 //! Diagnostics of this crate: locations, workspaces, locks and saving. Those about journals are in `diagnostics/journals.rs`.
 
+mod aws;
+pub(crate) mod azure;
 mod consul;
+mod gcs;
 mod http;
 mod journals;
 mod kubernetes;
@@ -20,7 +23,9 @@ use crate::local::replaced::Replaced;
 use crate::lock::{LockHolder, LockRefusal};
 use crate::store::WayBack;
 
+pub(crate) use aws::*;
 pub(crate) use consul::*;
+pub(crate) use gcs::*;
 pub(crate) use http::*;
 pub use journals::recovered;
 pub(crate) use journals::*;
@@ -42,7 +47,7 @@ yuba_syntax::catalogue! {
     /// The workspaces of a backend cannot be listed.
     WORKSPACES_NOT_LISTED = error "workspaces-not-listed", "Error loading workspaces";
     /// The backend stores one state and has no workspaces.
-    WORKSPACES_NOT_SUPPORTED = error "workspaces-not-supported", "workspaces not supported";
+    pub WORKSPACES_NOT_SUPPORTED = error "workspaces-not-supported", "workspaces not supported";
     /// A workspace with its state cannot be deleted.
     WORKSPACE_NOT_DELETED = error "workspace-not-deleted", "Workspace deletion failed";
     /// The default workspace is to be deleted.
@@ -51,6 +56,8 @@ yuba_syntax::catalogue! {
     WORKSPACE_NAME_INVALID = error "workspace-name-invalid", "Invalid workspace name";
     /// The name of the selected workspace cannot be written to the data directory.
     WORKSPACE_SELECTION_NOT_WRITTEN = error "workspace-selection-not-written", "Failed to select workspace";
+    /// The state was copied to another backend, and its local file cannot be emptied.
+    STATE_NOT_ERASED = error "state-not-erased", "Error deleting local state after migration";
     /// The stored state cannot be read.
     STATE_NOT_READ = error "state-not-read", "Error loading state";
     /// The new state cannot be written.
@@ -153,6 +160,15 @@ pub(crate) fn workspace_not_selected(name: &str, path: &Path, error: &io::Error)
 
 pub(crate) fn not_read(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::new(&STATE_NOT_READ, eco_format!("Failed to read the state file {}: {error}.", path.display()))
+}
+
+pub(crate) fn not_erased(path: &Path, error: &io::Error) -> Diagnostic {
+    let detail = eco_format!(
+        "The state was copied to the new backend. Failed to write its backup or to empty the state file {}: {error}.",
+        path.display()
+    );
+    Diagnostic::new(&STATE_NOT_ERASED, detail)
+        .hint("Make the directory of the file writable, then run \"yuba init\" again.")
 }
 
 pub(crate) fn store_not_read(location: &str, error: &StoreError) -> Diagnostic {

@@ -3,8 +3,13 @@
 //!
 //! Invariant: what a [`Sealing`] holds is never shown, not even by `Debug`.
 
+mod aws_kms;
+mod azure_vault;
 mod cipher;
+mod external;
 mod keys;
+mod openbao;
+mod program;
 pub mod services;
 
 use std::fmt;
@@ -15,6 +20,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value as Json;
 use yuba_syntax::Diagnostic;
 
+pub use external::Commands;
 pub use keys::{KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash};
 
 use crate::diagnostics;
@@ -34,6 +40,47 @@ pub enum EncryptionMethod {
         /// Has to be the same when it is decrypted.
         aad: Vec<u8>,
     },
+    /// Other programs encrypt and decrypt.
+    External {
+        /// With these keys, if they need any.
+        keys: Option<Keys>,
+        /// The programs.
+        commands: Commands,
+    },
+}
+
+impl EncryptionMethod {
+    fn keys(&self) -> Option<&Keys> {
+        match self {
+            EncryptionMethod::Unencrypted => None,
+            EncryptionMethod::AesGcm { keys, .. } => Some(keys),
+            EncryptionMethod::External { keys, .. } => keys.as_ref(),
+        }
+    }
+
+    /// Whether a key can be used.
+    fn check_key(&self, key: &[u8]) -> Result<(), String> {
+        match self {
+            EncryptionMethod::AesGcm { .. } => cipher::check_length(key),
+            EncryptionMethod::Unencrypted | EncryptionMethod::External { .. } => Ok(()),
+        }
+    }
+
+    fn encrypt(&self, key: &[u8], content: &[u8]) -> Result<Vec<u8>, String> {
+        match self {
+            EncryptionMethod::Unencrypted => Ok(content.to_vec()),
+            EncryptionMethod::AesGcm { aad, .. } => cipher::encrypt(key, aad, content),
+            EncryptionMethod::External { commands, .. } => commands.encrypt(key, content),
+        }
+    }
+
+    fn decrypt(&self, key: &[u8], data: &[u8]) -> Result<Vec<u8>, String> {
+        match self {
+            EncryptionMethod::Unencrypted => Ok(data.to_vec()),
+            EncryptionMethod::AesGcm { aad, .. } => cipher::decrypt(key, aad, data),
+            EncryptionMethod::External { commands, .. } => commands.decrypt(key, data),
+        }
+    }
 }
 
 /// What something is encrypted and decrypted with. Clones share what was found out about keys.
@@ -85,8 +132,11 @@ impl Sealing {
             sealing.key_to_seal().map_err(|reason| diagnostics::key_unavailable(&reason))?;
         }
         for method in &sealing.0.methods {
-            if let EncryptionMethod::AesGcm { keys: Keys::Given { encryption, .. }, .. } = method {
-                cipher::check_length(encryption).map_err(|reason| diagnostics::invalid_method(&reason))?;
+            if let Some(Keys::Given { encryption, .. }) = method.keys() {
+                method.check_key(encryption).map_err(|reason| diagnostics::invalid_method(&reason))?;
+            }
+            if let EncryptionMethod::External { commands, .. } = method {
+                commands.check().map_err(|reason| diagnostics::invalid_method(&reason))?;
             }
         }
         Ok(sealing)
@@ -99,12 +149,13 @@ impl Sealing {
 
     fn key_to_seal(&self) -> Result<&(Vec<u8>, Metadata), String> {
         let found = self.0.sealed_with.get_or_init(|| {
-            let Some(EncryptionMethod::AesGcm { keys, .. }) = self.0.methods.first() else {
+            let method = self.0.methods.first();
+            let Some((method, keys)) = method.and_then(|method| Some((method, method.keys()?))) else {
                 return Ok(Default::default());
             };
             let mut written = Metadata::new();
             let Output { encryption, .. } = keys::output(keys, &self.0.providers, &keys::Purpose::Seal, &mut written)?;
-            cipher::check_length(&encryption)?;
+            method.check_key(&encryption)?;
             Ok((encryption, written))
         });
         found.as_ref().map_err(Clone::clone)
@@ -112,10 +163,13 @@ impl Sealing {
 
     /// Encrypts content. For a state its serial and lineage are readable beside it.
     pub fn seal(&self, content: &[u8], state: Option<(u64, &str)>) -> Result<Vec<u8>, Diagnostic> {
-        let Some(EncryptionMethod::AesGcm { aad, .. }) = self.0.methods.first() else { return Ok(content.to_vec()) };
+        let method = match self.0.methods.first() {
+            None | Some(EncryptionMethod::Unencrypted) => return Ok(content.to_vec()),
+            Some(method) => method,
+        };
         let failed = |reason: &str| diagnostics::encryption_failed(&self.0.name, reason);
         let (key, meta) = self.key_to_seal().map_err(|reason| failed(&reason))?;
-        let data = cipher::encrypt(key, aad, content).map_err(|reason| failed(&reason))?;
+        let data = method.encrypt(key, content).map_err(|reason| failed(&reason))?;
         let mut out = String::with_capacity(data.len() * 4 / 3 + 400);
         out.push('{');
         if let Some((serial, lineage)) = state {
@@ -150,9 +204,14 @@ impl Sealing {
         };
         let mut reasons = Vec::new();
         for (index, method) in self.0.methods.iter().enumerate() {
-            let EncryptionMethod::AesGcm { keys, aad } = method else { continue };
-            let found = self.key_to_unseal(index, keys, &envelope.meta);
-            match found.and_then(|key| cipher::decrypt(&key, aad, &envelope.data)) {
+            if matches!(method, EncryptionMethod::Unencrypted) {
+                continue;
+            }
+            let found = match method.keys() {
+                Some(keys) => self.key_to_unseal(index, keys, &envelope.meta),
+                None => Ok(Vec::new()),
+            };
+            match found.and_then(|key| method.decrypt(&key, &envelope.data)) {
                 Ok(content) => {
                     envelope.check(&content).map_err(|reason| diagnostics::undecryptable(name, &reason))?;
                     return Ok(Unsealed { content, migrates: index > 0 });
@@ -180,7 +239,7 @@ impl Sealing {
         if key.is_empty() {
             return Err("there is no key to decrypt with".to_owned());
         }
-        cipher::check_length(&key)?;
+        self.0.methods.get(index).map_or(Ok(()), |method| method.check_key(&key))?;
         known().push((index, meta.clone(), key.clone()));
         Ok(key)
     }

@@ -1,15 +1,20 @@
 //! The table of backends. A new backend is one row here and one file beside.
 
+pub(crate) mod azurerm;
 mod consul;
+mod gcs;
 mod http;
 mod in_memory;
 mod kubernetes;
 mod local;
 mod pg;
+mod s3;
 
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 use crate::kit::{BackendKind, Constructor};
 use yuba_syntax::Diagnostics;
+
+pub(crate) use s3::{check_roles as check_s3_roles, new_roles as s3_roles};
 
 /// The backend that is used where no configuration says otherwise.
 pub(crate) const LOCAL: BackendKind = BackendKind {
@@ -21,10 +26,20 @@ pub(crate) const LOCAL: BackendKind = BackendKind {
 
 /// All backends that OpenTofu has. `cloud` is a block of its own.
 pub(crate) static BACKENDS: &[BackendKind] = &[
-    not_available("azurerm"),
-    BackendKind { name: "consul", schema: consul::schema, check: consul::check, open: Constructor::Store(consul::open) },
+    BackendKind {
+        name: "azurerm",
+        schema: azurerm::schema,
+        check: azurerm::check,
+        open: Constructor::Store(azurerm::open),
+    },
+    BackendKind {
+        name: "consul",
+        schema: consul::schema,
+        check: consul::check,
+        open: Constructor::Store(consul::open),
+    },
     not_available("cos"),
-    not_available("gcs"),
+    BackendKind { name: "gcs", schema: gcs::schema, check: gcs::check, open: Constructor::Store(gcs::open) },
     BackendKind { name: "http", schema: http::schema, check: http::check, open: Constructor::Store(http::open) },
     BackendKind {
         name: "inmem",
@@ -42,7 +57,7 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("oss"),
     BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Store(pg::open) },
     not_available("remote"),
-    not_available("s3"),
+    BackendKind { name: "s3", schema: s3::schema, check: s3::check, open: Constructor::Store(s3::open) },
 ];
 
 /// A backend that OpenTofu has and this version of Yuba does not.

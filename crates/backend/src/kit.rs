@@ -140,10 +140,11 @@ impl BackendEnvironment {
         }
     }
 
-    /// With the client and the credentials of a CLI configuration.
+    /// With the client and the credentials of a CLI configuration. An interrupt does not stop requests about states: locks are
+    /// released after it.
     #[must_use]
-    pub fn with_services(self, services: Arc<Services>) -> BackendEnvironment {
-        BackendEnvironment { services, ..self }
+    pub fn with_services(self, services: &Services) -> BackendEnvironment {
+        BackendEnvironment { services: Arc::new(services.uninterrupted()), ..self }
     }
 
     /// Journals of the states of a workspace that are kept elsewhere.

@@ -20,6 +20,7 @@
 //! assert!(reading.state.is_none());
 //! ```
 
+mod aws;
 mod diagnostics;
 pub mod encryption;
 mod errored;
@@ -40,7 +41,7 @@ pub mod workspace;
 mod tests;
 
 pub use diagnostics::recovered as recovered_diagnostic;
-pub use diagnostics::{BACKEND_UNSUPPORTED, backend_not_available, lock_left_behind};
+pub use diagnostics::{BACKEND_UNSUPPORTED, WORKSPACES_NOT_SUPPORTED, backend_not_available, lock_left_behind};
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
 pub use files::{Disk, DiskAt, StateFiles};
 pub use journal::{Journal, JournalOperation, OperationId, Recovered};

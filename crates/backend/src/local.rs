@@ -1,5 +1,6 @@
 //! The `local` backend: state in files of a directory, named and locked as OpenTofu does it.
 
+mod erasing;
 mod reading;
 pub(crate) mod replaced;
 mod running;

@@ -23,6 +23,14 @@ yuba_syntax::catalogue! {
     JSON_FILE_NOT_WRITTEN = error "json-file-not-written", "Invalid argument";
     /// `fmt` cannot read standard input.
     STANDARD_INPUT_UNREADABLE = error "standard-input-unreadable", "Failed to read file";
+    /// A flag that names a backup file is used with a state that is not in a file.
+    LOCAL_OPTIONS = error "local-options", "Invalid command line options: {options}";
+    /// A prompt for approval has no answer: standard input has ended, or the user pressed Ctrl-C.
+    NOT_CONFIRMED = error "not-confirmed", "Error asking for confirmation: {reason}";
+    /// The prompt of a change to the state has no answer: standard input has ended, or the user pressed Ctrl-C.
+    NOT_APPROVED = error "not-approved", "Error asking for approval";
+    /// The answer to a prompt has the wrong type.
+    ANSWER_INVALID = error "answer-invalid", "Invalid value";
     /// The path of the current directory cannot be determined.
     CURRENT_DIRECTORY_UNKNOWN = error "current-directory-unknown", "Invalid path";
     /// `force-unlock` is used on a local state without `-force`.
@@ -30,7 +38,7 @@ yuba_syntax::catalogue! {
     /// `init` has both `-backend` and `-cloud`.
     BACKEND_FLAGS_CONFLICT = error "backend-flags-conflict", "Wrong combination of options";
     /// `init` has both `-reconfigure` and a flag that migrates the state.
-    MIGRATION_FLAGS_CONFLICT = error "migration-flags-conflict", "Wrong combination of migration options";
+    MIGRATION_FLAGS_CONFLICT = error "migration-flags-conflict", "Wrong combination of options";
     /// `login` runs where it cannot prompt.
     LOGIN_NOT_INTERACTIVE = error "login-not-interactive", "Login is an interactive command";
     /// The argument of `login` or `logout` is not a valid host name.
@@ -197,7 +205,7 @@ pub(crate) fn backend_flags_conflict() -> Diagnostic {
 }
 
 pub(crate) fn migration_flags_conflict() -> Diagnostic {
-    let detail = "-reconfigure ignores the old backend, and -migrate-state and -force-copy copy the state from it.";
+    let detail = "-reconfigure ignores the old backend, and -migrate-state copies the states from it.";
     Diagnostic::new(&MIGRATION_FLAGS_CONFLICT, detail).hint("Use one of them.")
 }
 
@@ -403,4 +411,31 @@ pub(crate) fn missing_instance_allowed(problem: Diagnostic, addr: &AbsResourceIn
 pub(crate) fn deleted_workspace_had_objects(name: &str) -> Diagnostic {
     let detail = "Objects recorded in the deleted state may still exist. Yuba no longer tracks them.";
     Diagnostic::new(&DELETED_WORKSPACE_HAD_OBJECTS, detail).titled(format!("{} was non-empty", quote(name)))
+}
+
+/// The answer to a prompt for an argument of a backend.
+pub(crate) fn invalid_answer(reason: &str) -> Diagnostic {
+    Diagnostic::new(&ANSWER_INVALID, format!("The entered value is invalid: {reason}."))
+}
+
+/// Flags about backup files for a state that is not in a file.
+pub(crate) fn options_of_local_states(options: &[&str]) -> Diagnostic {
+    let detail =
+        "-backup and -backup-out set backup files of local states, and the state is stored in a remote backend.";
+    Diagnostic::new(&LOCAL_OPTIONS, detail)
+        .titled(format!("Invalid command line options: {}", options.join(", ")))
+        .hint("Remove these options, or name a local state file with -state.")
+}
+
+/// A prompt for approval without an answer.
+pub(crate) fn not_confirmed(reason: &str) -> Diagnostic {
+    Diagnostic::new(&NOT_CONFIRMED, "The prompt has no answer. Nothing was changed.")
+        .titled(format!("Error asking for confirmation: {reason}"))
+        .hint("Use -force to continue without a prompt.")
+}
+
+/// The prompt of a change to the state without an answer.
+pub(crate) fn not_approved(reason: &str) -> Diagnostic {
+    Diagnostic::new(&NOT_APPROVED, format!("The prompt has no answer: {reason}. The state is unchanged."))
+        .hint("Use -auto-approve to continue without a prompt.")
 }

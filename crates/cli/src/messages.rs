@@ -1,7 +1,5 @@
 //! Messages of commands: text for people, lines of JSON for programs, or both.
 
-use std::io::BufRead as _;
-
 use yuba_install::providers::installing;
 use yuba_session::backend::Refusal;
 use yuba_session::install::{InitEvent, Report};
@@ -86,14 +84,21 @@ impl<'t> Messages<'t> {
         self.line(&messages_json::line(MessageLevel::Info, program, &now(), members));
     }
 
-    /// Prompts for approval, which only `yes` gives.
-    pub(crate) fn confirm(&mut self, question: &str, description: &str) -> bool {
+    /// Prompts for approval, which only `yes` gives. The error says why there is no answer.
+    pub(crate) fn confirm(&mut self, question: &str, description: &str) -> Result<bool, String> {
         let question = format!("{}\n  {description}\n\n  {} ", self.bold(question), self.bold("Enter a value:"));
         self.terminal.out(&question);
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer);
+        self.terminal.flush();
+        let answer = crate::typing::interruptible_line()?;
         self.terminal.out("\n");
-        read.is_ok() && answer.trim_end_matches(['\r', '\n']) == "yes"
+        Ok(answer.trim_end() == "yes")
+    }
+
+    /// Reports that the lock of a state takes long.
+    pub(crate) fn locking(&mut self) {
+        let text = "Acquiring state lock. This may take a few moments...";
+        self.say_with(&format!("{text}\n"), text, vec![("type", JsonValue::from("state_lock_acquire"))]);
+        self.terminal.flush();
     }
 
     /// Reports diagnostics about a state on standard error, as standard output contains data.
@@ -150,14 +155,37 @@ impl<'t> Messages<'t> {
             }
             InitEvent::BackendChanged => {
                 let text = "Backend configuration changed!";
-                let more = "The state was stored in another location before. Looking for states in both locations.";
-                self.say(&format!("{text}\n\n{more}\n\n"), &format!("{text} {more}"));
+                let more = "The arguments of the backend differ from those of the last initialization. Yuba looks for states in \
+                            both locations.";
+                let wrapped = yuba_view::wrap::wrap(more, 78);
+                self.say(
+                    &format!("{}\n\n{wrapped}\n", self.bold(text)),
+                    &format!("{text} {}", more.trim_end_matches('.')),
+                );
+            }
+            InitEvent::BackendTypeChanged(before, now) => {
+                let text = format!("Yuba detected that the backend type changed from {before:?} to {now:?}.");
+                self.say(&format!("\n{text}\n"), &text);
+            }
+            InitEvent::Unconfiguring(kind) => {
+                let text = format!("Yuba has detected you're unconfiguring your previously set {kind:?} backend");
+                self.say(&format!("{text}.\n"), &text);
+            }
+            InitEvent::BackendUnset(kind) => {
+                let text = format!("Successfully unset the backend {kind:?}. Yuba will now operate locally");
+                let human = self.terminal.coloured("32", &format!("{text}."));
+                self.say(&format!("\n\n{human}\n"), &text);
             }
             InitEvent::BackendReady(kind) => {
-                let text = format!("Successfully configured the backend \"{kind}\"!");
-                let more = ["Yuba will automatically", "use this backend unless the backend configuration changes."];
-                self.say(&format!("\n{text} {}\n", more.join("\n")), &format!("{text} {}", more.join(" ")));
+                let text = format!("Successfully configured the backend {kind:?}!");
+                let more = ["Yuba will automatically", "use this backend unless the backend configuration changes"];
+                let human = self.terminal.coloured("32", &format!("{text} {}.", more.join("\n")));
+                self.say(&format!("\n{human}\n"), &format!("{text} {}", more.join(" ")));
             }
+            InitEvent::InvalidAnswer(reason) => {
+                self.diagnostics(&crate::diagnostics::invalid_answer(reason).into(), &Sources::new());
+            }
+            InitEvent::Locking => self.locking(),
             InitEvent::Modules { upgrade } => {
                 let text = if *upgrade { "Upgrading modules..." } else { "Initializing modules..." };
                 self.say(&format!("{}\n", self.bold(text)), text);

@@ -11,6 +11,7 @@ use std::path::Path;
 use yuba_engine::PlanOptions;
 use yuba_eval::tree::Purpose;
 use yuba_plan::Mode;
+use yuba_session::backend::LockWait;
 use yuba_session::clock::Tick;
 use yuba_session::provisioners::LocalProvisioners;
 use yuba_session::{Applied, LoadOptions, Loaded, Locked, Planned, Progress, Project};
@@ -52,11 +53,11 @@ fn operate(output: &mut OperationOutput<'_>, project: &Project, settings: &Opera
         Ok(loaded) => loaded,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(&settings.lock_options(), &mut || output.waiting()) {
+    let stop = Stop::watch();
+    let locked = match loaded.lock(&settings.lock_options(), &mut Waiting { output, stop: &stop }) {
         Ok(locked) => locked,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    let stop = Stop::watch();
     match settings.kind {
         Kind::Plan => {
             output.report(locked.encryption_warnings(), &loaded.sources);
@@ -185,15 +186,18 @@ fn apply_saved(
         Ok(saved) => saved,
         Err(problem) => return failed(output, &problem.into(), &Sources::new()),
     };
-    let project = project.in_workspace(&saved.workspace);
-    report_overrides(output, &project);
+    if let Err(problem) = saved.check_workspace(project.workspace()) {
+        return failed(output, &problem.into(), &Sources::new());
+    }
+    report_overrides(output, project);
     let ask = settings.prompts.ask(output.is_json());
     let options = LoadOptions::new(Purpose::Use).without_tests().asking(ask).of_snapshot(Some(&saved.snapshot));
     let loaded = match project.load(options).and_then(Loaded::ready) {
         Ok(loaded) => loaded,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(&settings.lock_options(), &mut || output.waiting()) {
+    let stop = Stop::watch();
+    let locked = match loaded.lock(&settings.lock_options(), &mut Waiting { output, stop: &stop }) {
         Ok(locked) => locked,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
@@ -204,8 +208,31 @@ fn apply_saved(
     if let Some(plan) = planned.plan() {
         output.saved_plan(plan);
     }
-    let applied = carry_out(output, planned, &project, settings, &Stop::watch());
+    let applied = carry_out(output, planned, project, settings, &stop);
     Ok(conclude(output, applied, &loaded.sources, settings.kind))
+}
+
+/// Reports a lock that takes long, and stops waiting for it when the user asks to.
+pub(crate) struct Waiting<'w, 't> {
+    pub(crate) output: &'w OperationOutput<'t>,
+    pub(crate) stop: &'w Stop,
+}
+
+impl LockWait for Waiting<'_, '_> {
+    fn slow(&mut self) {
+        self.output.waiting();
+    }
+
+    fn is_interrupted(&mut self) -> bool {
+        let interrupt = self.stop.interrupt();
+        self.output.tick(interrupt);
+        if interrupt.count() > 1 {
+            // A request for the lock is under way and does not return: nothing was changed yet.
+            crate::telemetry::finish();
+            std::process::exit(1);
+        }
+        interrupt.is_raised()
+    }
 }
 
 fn carry_out(

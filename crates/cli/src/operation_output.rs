@@ -70,7 +70,6 @@ struct Inner<'t> {
     terminal: &'t mut Terminal,
     into: Option<JsonInto>,
     running: Running,
-    waiting: bool,
     /// How often it was reported that somebody asked to stop.
     interrupts: u8,
 }
@@ -80,7 +79,7 @@ impl<'t> OperationOutput<'t> {
     pub(crate) fn new(terminal: &'t mut Terminal, settings: OutputSettings) -> OperationOutput<'t> {
         let OutputSettings { json, into, show_sensitive, concise, in_automation, deprecation } = settings;
         let look = Look { style: terminal.style(), width: terminal.width(), show_sensitive, in_automation };
-        let inner = Inner { terminal, into, running: Running::default(), waiting: false, interrupts: 0 };
+        let inner = Inner { terminal, into, running: Running::default(), interrupts: 0 };
         let output = OperationOutput { inner: RefCell::new(inner), json, look, concise, deprecation };
         output.lines(&greeting());
         output
@@ -186,11 +185,13 @@ impl<'t> OperationOutput<'t> {
         }
     }
 
-    /// Says that somebody else has the state.
-    pub(crate) fn waiting(&mut self) {
-        if !std::mem::replace(&mut self.inner.borrow_mut().waiting, true) {
-            self.human("Acquiring state lock. This may take a few moments...\n");
-        }
+    /// Reports that the lock of the state takes long.
+    pub(crate) fn waiting(&self) {
+        let text = "Acquiring state lock. This may take a few moments...";
+        self.human(&format!("{text}\n"));
+        self.inner.borrow_mut().terminal.flush();
+        let kind = vec![("type", JsonValue::from("state_lock_acquire"))];
+        self.lines(&messages_json::line(MessageLevel::Info, text, &now(), kind));
     }
 
     /// Whether programs listen, to the output or to a file.

@@ -97,7 +97,7 @@ fn provider_settings(
     hosts: Arc<Hosts>,
     telemetry: &Telemetry,
 ) -> ProviderSettings {
-    let backends = BackendEnvironment::new(environment.clone(), data_dir).with_services(Arc::clone(hosts.services()));
+    let backends = BackendEnvironment::new(environment.clone(), data_dir).with_services(hosts.services());
     let mut settings = ProviderSettings::new(data_dir);
     settings.backends = Arc::new(Backends::new(backends));
     settings.plugins.environment = environment.clone();

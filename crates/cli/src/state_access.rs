@@ -110,13 +110,7 @@ pub(crate) fn open(
     flags: &StateFlags,
     unreadable: &'static Code,
 ) -> Result<OpenState, Refusal> {
-    let mut reported = false;
-    let mut waiting = || {
-        if !std::mem::replace(&mut reported, true) {
-            messages.tell("Acquiring state lock. This may take a few moments...");
-        }
-    };
-    let opened = location.open(operation, flags, &mut waiting);
+    let opened = location.open(operation, flags, &mut || messages.locking());
     let mut opened = opened.map_err(|failure| Refusal::from(failure.under(unreadable)))?;
     messages.note(&std::mem::take(&mut opened.notes));
     Ok(opened)

@@ -1,6 +1,8 @@
 //! Lines that people type at a terminal.
 
 use std::io::{self, BufRead as _};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 /// Standard input does not show what is typed until this is dropped. Without a terminal nothing happens.
 pub(crate) struct Unseen {
@@ -34,9 +36,30 @@ pub(crate) fn line() -> io::Result<Option<String>> {
     Ok((read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
+/// A line of standard input for a prompt that Ctrl-C ends without ending the process. The error is `EOF` or `interrupted`.
+pub(crate) fn interruptible_line() -> Result<String, String> {
+    let (sender, lines) = mpsc::channel();
+    terminal::watch_prompt();
+    // It may wait for ever. Nothing waits for the thread.
+    std::thread::spawn(move || sender.send(line()));
+    loop {
+        match lines.recv_timeout(Duration::from_millis(50)) {
+            Ok(Ok(Some(line))) => {
+                terminal::end_prompt();
+                return Ok(line);
+            }
+            Ok(Err(error)) => return Err(error.to_string()),
+            Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => return Err("EOF".to_owned()),
+            Err(RecvTimeoutError::Timeout) if terminal::is_interrupted() => return Err("interrupted".to_owned()),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
 #[cfg(unix)]
 mod terminal {
     use std::io::{self, IsTerminal as _};
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Mutex, Once, PoisonError};
 
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -44,6 +67,23 @@ mod terminal {
 
     /// How the terminal was, while it hides what is typed.
     static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+    static WATCH: Once = Once::new();
+    /// A prompt waits for a line and handles signals.
+    static PROMPTING: AtomicBool = AtomicBool::new(false);
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+    pub(super) fn watch_prompt() {
+        WATCH.call_once(watch);
+        PROMPTING.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn end_prompt() {
+        PROMPTING.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_interrupted() -> bool {
+        INTERRUPTED.load(Ordering::SeqCst)
+    }
 
     pub(super) fn hide() -> bool {
         let stdin = io::stdin();
@@ -51,7 +91,6 @@ mod terminal {
             return false;
         }
         let Ok(before) = tcgetattr(&stdin) else { return false };
-        static WATCH: Once = Once::new();
         WATCH.call_once(watch);
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
@@ -70,7 +109,11 @@ mod terminal {
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
         std::thread::spawn(move || {
             for signal in signals.forever() {
-                if show() || !crate::signals::are_handled() {
+                let was_hidden = show();
+                if PROMPTING.load(Ordering::SeqCst) && !INTERRUPTED.swap(true, Ordering::SeqCst) {
+                    continue;
+                }
+                if was_hidden || !crate::signals::are_handled() {
                     crate::telemetry::finish();
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
@@ -81,6 +124,15 @@ mod terminal {
 
 #[cfg(not(unix))]
 mod terminal {
+    pub(super) fn watch_prompt() {}
+
+    pub(super) fn end_prompt() {}
+
+    /// Ctrl-C ends the process.
+    pub(super) fn is_interrupted() -> bool {
+        false
+    }
+
     /// This system shows what is typed.
     pub(super) fn hide() -> bool {
         false

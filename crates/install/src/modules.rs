@@ -3,10 +3,12 @@
 mod address;
 mod checksum;
 mod files;
+mod gcs;
 mod git;
 mod netrc;
 mod oci;
 mod registry;
+mod s3;
 mod web;
 
 #[cfg(test)]
@@ -84,8 +86,8 @@ impl Fetcher {
             "hg" => {
                 Err("repositories of Mercurial are not supported yet; use git, or an archive over https".to_owned())
             }
-            "s3" => Err("Amazon S3 is not supported yet; use an https address of the archive".to_owned()),
-            "gcs" => Err("Google Cloud Storage is not supported yet; use an https address of the archive".to_owned()),
+            "s3" => s3::fetch(self, address, into),
+            "gcs" => gcs::fetch(self, address, into),
             other => Err(format!("there is no way known to download from {other:?}")),
         }
     }

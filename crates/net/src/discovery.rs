@@ -73,6 +73,13 @@ impl Services {
         Services { client, credentials, hosts: Mutex::default(), overridden }
     }
 
+    /// The same services through a client that an interrupt does not stop.
+    #[must_use]
+    pub fn uninterrupted(&self) -> Services {
+        let (client, credentials) = (self.client.uninterrupted(), Arc::clone(&self.credentials));
+        Services::new(client, credentials, self.overridden.clone())
+    }
+
     /// The client, for requests to services.
     pub fn client(&self) -> &HttpClient {
         &self.client

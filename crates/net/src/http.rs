@@ -283,30 +283,39 @@ pub struct HttpClient(Arc<Inner>);
 struct Inner {
     settings: HttpSettings,
     options: ClientOptions,
-    shared: Arc<Shared>,
-    http: OnceLock<Result<reqwest::Client, String>>,
-}
-
-/// The part that a client shares with those that were made from it.
-#[derive(Default)]
-struct Shared {
     /// Whether all requests are cancelled.
-    interrupted: tokio::sync::watch::Sender<bool>,
-    runtime: OnceLock<Result<Background, String>>,
+    interrupted: Arc<tokio::sync::watch::Sender<bool>>,
+    runtime: Arc<OnceLock<Result<Background, String>>>,
+    http: OnceLock<Result<reqwest::Client, String>>,
 }
 
 impl HttpClient {
     /// A client that has started nothing yet.
     pub fn new(settings: HttpSettings) -> HttpClient {
-        let (options, shared) = (ClientOptions::default(), Arc::default());
-        HttpClient(Arc::new(Inner { settings, options, shared, http: OnceLock::new() }))
+        let (options, interrupted, runtime) = (ClientOptions::default(), Arc::default(), Arc::default());
+        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new() }))
     }
 
     /// A client with other options and the same limits. It shares threads with this one and is interrupted with it.
     #[must_use]
     pub fn with_options(&self, options: ClientOptions) -> HttpClient {
-        let (settings, shared) = (self.0.settings.clone(), Arc::clone(&self.0.shared));
-        HttpClient(Arc::new(Inner { settings, options, shared, http: OnceLock::new() }))
+        let (settings, runtime) = (self.0.settings.clone(), Arc::clone(&self.0.runtime));
+        let interrupted = Arc::clone(&self.0.interrupted);
+        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new() }))
+    }
+
+    /// A client that [`HttpClient::interrupt`] of this one does not stop: a state has to be saved and a lock released also
+    /// after an interrupt. It shares threads with this one.
+    #[must_use]
+    pub fn uninterrupted(&self) -> HttpClient {
+        let (settings, options) = (self.0.settings.clone(), self.0.options.clone());
+        let (interrupted, runtime) = (Arc::default(), Arc::clone(&self.0.runtime));
+        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new() }))
+    }
+
+    /// Its options, to change some of them for another client.
+    pub fn options(&self) -> &ClientOptions {
+        &self.0.options
     }
 
     /// Its limits.
@@ -315,7 +324,7 @@ impl HttpClient {
     }
 
     fn runtime(&self) -> Result<&Background, String> {
-        self.0.shared.runtime.get_or_init(Background::start).as_ref().map_err(Clone::clone)
+        self.0.runtime.get_or_init(Background::start).as_ref().map_err(Clone::clone)
     }
 
     fn http(&self) -> Result<&reqwest::Client, String> {
@@ -326,7 +335,7 @@ impl HttpClient {
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, HttpError> {
         let failed = |reason| HttpError { url: "(no request)".to_owned(), reason, attempts: 0, may_pass: false };
         let runtime = self.runtime().map_err(failed)?;
-        let mut interrupted = self.0.shared.interrupted.subscribe();
+        let mut interrupted = self.0.interrupted.subscribe();
         runtime.handle.block_on(async {
             tokio::select! {
                 biased;
@@ -338,7 +347,7 @@ impl HttpClient {
 
     /// Cancels running and future requests. Callers remove their own temporary files.
     pub fn interrupt(&self) {
-        self.0.shared.interrupted.send_replace(true);
+        self.0.interrupted.send_replace(true);
     }
 
     /// Sends a request and waits for the whole response.
@@ -492,6 +501,10 @@ impl HttpClient {
         let mut asked = http.request(request.method.clone(), request.url.clone());
         if let Some(body) = &request.body {
             asked = asked.body(body.clone());
+            // Servers require the length of an empty content, too, and the library leaves it out.
+            if body.is_empty() {
+                asked = asked.header(reqwest::header::CONTENT_LENGTH, "0");
+            }
         }
         if let Some(token) = &request.token {
             asked = asked.bearer_auth(token.reveal());

@@ -346,6 +346,26 @@ mod tests {
     }
 
     #[test]
+    fn names_are_ignored_where_only_the_authority_counts() {
+        let key = KeyPair::generate().expect("there is chance");
+        let params = authority("ca.example");
+        let ca = params.self_signed(&key).expect("it can be made").der().clone();
+        let host_key = KeyPair::generate().expect("there is chance");
+        let host = CertificateParams::new(["h.example".to_owned()]).expect("it is a name");
+        let host = host.signed_by(&host_key, &Issuer::new(params, key)).expect("it can be made").der().clone();
+        let name = ServerName::try_from("x.example").expect("it is a name");
+        let verdict = |ca: &CertificateDer<'static>, shown: &CertificateDer<'static>| {
+            let verifier = Verifier::new(vec![ca.clone()]).expect("it can be used").expect("there is one");
+            let verifier = Verifier { names: Names::Ignored, ..verifier };
+            verifier.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).map(drop)
+        };
+        assert_eq!(verdict(&ca, &host), Ok(()));
+        assert_eq!(verdict(&ca, &ca), Ok(()), "an authority may be a host");
+        let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        assert_eq!(verdict(&self_signed(&authority("other.example")), &host), Err(unknown));
+    }
+
+    #[test]
     fn without_authorities_there_is_a_way_to_connect() {
         assert!(Verifier::new(Vec::new()).is_ok_and(|verifier| verifier.is_none()));
     }

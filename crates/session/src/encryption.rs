@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
 use yuba_backend::encryption::services::{KeyServiceKind, key_service};
-use yuba_backend::encryption::{EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing};
+use yuba_backend::encryption::{
+    Commands, EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing,
+};
 use yuba_backend::kit::arguments::Arguments;
 use yuba_config::Decoding;
 use yuba_config::encryption as config;
@@ -28,7 +30,7 @@ use crate::project::Project;
 pub const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// Key providers that OpenTofu supports and this version does not.
-const OTHER_PROVIDERS: [&str; 5] = ["aws_kms", "azure_vault", "gcp_kms", "openbao", "xor"];
+const OTHER_PROVIDERS: [&str; 1] = ["xor"];
 
 /// Evaluates the arguments of a key provider.
 struct ServiceArguments<'e> {
@@ -189,26 +191,58 @@ impl Preparing<'_> {
         providers: &mut Vec<KeyProvider>,
         positions: &mut BTreeMap<(EcoString, EcoString), Option<usize>>,
     ) -> Result<EncryptionMethod, Diagnostics> {
+        let usage = StaticUse::new(eco_format!("encryption.method.{}.{}", method.kind, method.name), method.span);
         match method.kind.as_str() {
             "unencrypted" => Ok(EncryptionMethod::Unencrypted),
             "aes_gcm" => {
                 let attributes = arguments(&method.body, &["keys"], &["aad"])?;
                 let Some(keys) = attributes.get("keys") else { return Err(Diagnostics::new()) };
-                let usage =
-                    StaticUse::new(eco_format!("encryption.method.{}.{}", method.kind, method.name), method.span);
-                let keys = match two_names(keys, "key_provider") {
-                    Some((kind, name)) => Keys::Of(self.key_provider(&kind, &name, keys.span, providers, positions)?),
-                    None => self.given(keys, &usage)?,
-                };
+                let keys = self.keys(keys, &usage, providers, positions)?;
                 let aad = match attributes.get("aad") {
                     Some(expr) => bytes(&self.value(expr, &usage)?).ok_or_else(|| not_bytes("aad", expr.span))?,
                     None => Vec::new(),
                 };
                 Ok(EncryptionMethod::AesGcm { keys, aad })
             }
-            "external" => Err(diagnostics::not_available("encryption method", "external", method.span).into()),
+            "external" => {
+                let attributes = arguments(&method.body, &["encrypt_command", "decrypt_command"], &["keys"])?;
+                let command = |name: &str| match attributes.get(name) {
+                    Some(expr) => self.command(name, expr, &usage),
+                    None => Err(Diagnostics::new()),
+                };
+                let commands = Commands { encrypt: command("encrypt_command")?, decrypt: command("decrypt_command")? };
+                let keys =
+                    attributes.get("keys").map(|keys| self.keys(keys, &usage, providers, positions)).transpose()?;
+                Ok(EncryptionMethod::External { keys, commands })
+            }
             kind => Err(diagnostics::unknown_method_type(kind, method.span).into()),
         }
+    }
+
+    /// The keys of a method: of a key provider, or written down.
+    fn keys(
+        &self,
+        keys: &Expr,
+        usage: &StaticUse,
+        providers: &mut Vec<KeyProvider>,
+        positions: &mut BTreeMap<(EcoString, EcoString), Option<usize>>,
+    ) -> Result<Keys, Diagnostics> {
+        match two_names(keys, "key_provider") {
+            Some((kind, name)) => Ok(Keys::Of(self.key_provider(&kind, &name, keys.span, providers, positions)?)),
+            None => self.given(keys, usage),
+        }
+    }
+
+    /// An executable with its arguments.
+    fn command(&self, name: &str, expr: &Expr, usage: &StaticUse) -> Result<Vec<String>, Diagnostics> {
+        let value = self.value(expr, usage)?;
+        let words = convert::convert(&value, &Type::list(Type::string())).ok();
+        let texts = words.as_ref().and_then(|words| match words.view_ignoring_marks() {
+            View::List(words) => words.iter().map(text).collect::<Option<Vec<_>>>(),
+            _ => None,
+        });
+        let expected = "a list of strings: the executable and its arguments";
+        texts.ok_or_else(|| diagnostics::unsuitable_argument(name, expected, expr.span).into())
     }
 
     /// Keys that are written down.
@@ -248,16 +282,7 @@ impl Preparing<'_> {
             "external" => {
                 let attributes = arguments(&block.body, &["command"], &[])?;
                 let Some(expr) = attributes.get("command") else { return Err(Diagnostics::new()) };
-                let value = self.value(expr, &usage)?;
-                let words = convert::convert(&value, &Type::list(Type::string())).ok();
-                let texts = words.as_ref().and_then(|words| match words.view_ignoring_marks() {
-                    View::List(words) => words.iter().map(text).collect::<Option<Vec<_>>>(),
-                    _ => None,
-                });
-                let Some(command) = texts else {
-                    let expected = "a list of strings: the executable and its arguments";
-                    return Err(diagnostics::unsuitable_argument("command", expected, expr.span).into());
-                };
+                let command = self.command("command", expr, &usage)?;
                 KeySource::External { command }
             }
             kind if let Some(kind) = key_service(kind) => self.service(kind, block, &usage)?,

@@ -1,7 +1,10 @@
-//! What `init` keeps about the backend in the data directory, as OpenTofu keeps it there: with it a command notices that the
-//! state was somewhere else before, instead of starting with an empty one.
+//! The record of `init` about the backend in the data directory, in OpenTofu's format. With it a command notices that the state
+//! was stored somewhere else before, instead of starting with an empty one.
+
+mod hash;
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
@@ -17,59 +20,69 @@ use crate::replace::write_private;
 pub(crate) struct Initialized {
     /// Its type.
     pub(crate) kind: String,
-    /// The backend, if it is one that we have.
+    /// The backend with the arguments of its block and of `-backend-config`, if this version supports it.
     pub(crate) configuration: Option<BackendConfiguration>,
-    /// What its block said, where `-backend-config` said otherwise.
-    pub(crate) block: Option<BackendConfiguration>,
+    /// The hash of its block, without `-backend-config`.
+    hash: u64,
 }
 
 impl Initialized {
-    /// Whether it is what a block stands for.
-    pub(crate) fn is_for(&self, block: &BackendConfiguration) -> bool {
-        [&self.block, &self.configuration].into_iter().flatten().any(|known| known.is_same_location(block))
+    /// Whether the block is the one that `init` was run with, whatever `-backend-config` added.
+    pub(crate) fn has_hash_of(&self, block: &BackendConfiguration) -> bool {
+        self.kind == block.kind() && self.hash == hash::of_block(block)
+    }
+
+    /// Whether a backend has the same type and the same arguments, none left out.
+    pub(crate) fn equals(&self, other: &BackendConfiguration) -> bool {
+        let known = self.configuration.as_ref();
+        known.is_some_and(|known| known.kind() == other.kind() && known.arguments() == other.arguments())
     }
 }
 
-/// The file that tells.
+/// The path of the record.
 pub(crate) fn file(data_dir: &Path) -> PathBuf {
     data_dir.join("terraform.tfstate")
 }
 
-/// Reads it; none if no backend was used.
-pub(crate) fn read(project: &Project) -> Option<Initialized> {
-    let path = project.path(file(project.data_dir()));
-    let content: Json = serde_json::from_slice(&fs::read(path).ok()?).unwrap_or_default();
-    let kind = content.pointer("/backend/type").and_then(Json::as_str).filter(|kind| !kind.is_empty())?;
+/// Reads the record; none if no backend was used.
+pub(crate) fn read(project: &Project) -> Result<Option<Initialized>, Diagnostic> {
+    let shown = file(project.data_dir());
+    let content = match fs::read(project.path(&shown)) {
+        Ok(content) if content.is_empty() => return Ok(None),
+        Ok(content) => content,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(diagnostics::backend_record_not_read(&shown, &error.to_string())),
+    };
+    let content: Json = serde_json::from_slice(&content)
+        .map_err(|error| diagnostics::backend_record_not_read(&shown, &error.to_string()))?;
+    let kind = content.pointer("/backend/type").and_then(Json::as_str).filter(|kind| !kind.is_empty());
+    let Some(kind) = kind else { return Ok(None) };
     let row = project.backends().find(kind).filter(BackendKind::is_available);
-    let stored = |at: &str| Some(BackendConfiguration::of_json(row?, content.pointer(at)?));
     // A record without arguments means that none are set.
-    let configuration = stored("/backend/config").or_else(|| Some(BackendConfiguration::of_json(row?, &Json::Null)));
-    Some(Initialized { kind: kind.to_owned(), configuration, block: stored("/backend/block") })
+    let arguments = content.pointer("/backend/config").unwrap_or(&Json::Null);
+    let hash = content.pointer("/backend/hash").and_then(Json::as_u64).unwrap_or_default();
+    let configuration = row.map(|row| BackendConfiguration::of_json(row, arguments));
+    Ok(Some(Initialized { kind: kind.to_owned(), configuration, hash }))
 }
 
-/// Keeps what is used now, and what its block says: none where the configuration has no backend.
+/// Writes the record of a backend and of its block, or that there is none. The record has the arguments that the user wrote:
+/// no values of environment variables and no defaults.
 pub(crate) fn write(
     project: &Project,
     used: Option<(&BackendConfiguration, &BackendConfiguration)>,
 ) -> Result<(), Diagnostic> {
     let shown = file(project.data_dir());
-    let path = project.path(&shown);
-    let failed = |error: std::io::Error| diagnostics::backend_record_not_written(&shown, &error);
-    let Some((used, block)) = used else {
-        return match read(project) {
-            Some(_) => fs::remove_file(&path).map_err(failed),
-            None => Ok(()),
-        };
+    let content = match used {
+        None => json!({ "version": 3 }),
+        Some((used, block)) => json!({
+            "version": 3,
+            "backend": { "type": used.kind(), "config": used.arguments().to_json(), "hash": hash::of_block(block) },
+        }),
     };
-    // OpenTofu compares the arguments where this number is not the one it would write.
-    let mut backend = json!({ "type": used.kind(), "config": used.arguments().to_json(), "hash": 0 });
-    if !used.is_same_location(block) {
-        backend["block"] = block.arguments().to_json();
-    }
-    let content = json!({ "version": 3, "backend": backend });
+    let path = project.path(&shown);
     let write = || {
         fs::create_dir_all(project.path(project.data_dir()))?;
         write_private(&path, format!("{content:#}\n").as_bytes())
     };
-    write().map_err(failed)
+    write().map_err(|error| diagnostics::backend_record_not_written(&shown, &error))
 }

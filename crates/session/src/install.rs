@@ -15,14 +15,16 @@ use yuba_eval::tree::{LinkDiagnostics, Manifest, Purpose, Requirement};
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
+use crate::backend::setup::{SetUp, Setup};
 use crate::backend::{Refusal, StateFlags, configured};
 use crate::diagnostics;
 use crate::encryption;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::manifest::write_manifest;
-use crate::migration::{self, Confirm};
+use crate::migration::CopyApproval;
 use crate::module_install::{Installer, Missing, copy_root};
 use crate::project::Project;
+use crate::prompt::Prompt;
 use crate::provider_install::{self, ProviderFlags, StateSource};
 
 /// What is going on.
@@ -53,8 +55,18 @@ pub enum InitEvent {
         /// Where it is.
         dir: EcoString,
     },
-    /// The backend is another one than before.
+    /// The arguments of the backend are others than before.
     BackendChanged,
+    /// The type of the backend is another than before: the types before and now.
+    BackendTypeChanged(EcoString, EcoString),
+    /// The configuration has no backend any more: the type before.
+    Unconfiguring(EcoString),
+    /// The state is stored locally again: the type before.
+    BackendUnset(EcoString),
+    /// An answer to a prompt cannot be used: the reason.
+    InvalidAnswer(EcoString),
+    /// The lock of a state takes long.
+    Locking,
     /// The backend can be used: its type.
     BackendReady(EcoString),
     /// Providers are looked for.
@@ -83,8 +95,10 @@ pub struct InitRequest<'a> {
     pub reconfigure: bool,
     /// Use another backend than before and bring the state along.
     pub migrate: bool,
-    /// Whom to ask whether a state is copied.
-    pub confirm: Option<Box<Confirm>>,
+    /// Whether states are copied without a prompt.
+    pub copying: CopyApproval,
+    /// Prompts for arguments of the backend and decisions about states; none if prompts are disabled.
+    pub prompt: Option<Box<Prompt>>,
     /// How states are locked.
     pub flags: StateFlags,
     /// Install modules.
@@ -197,9 +211,12 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
     if found.root.has_errors() {
         return InitOutcome::Invalid(Report::new(found.into_all(), configuration.sources));
     }
-    let about_backend = match request.backend {
-        true => set_up_backend(&request, &mut configuration, emit).unwrap_or_else(|problems| problems),
-        false => Diagnostics::new(),
+    let (about_backend, selected) = match request.backend {
+        true => match set_up_backend(&request, &mut configuration, emit) {
+            Ok(SetUp { notes, selected }) => (notes, selected),
+            Err(problems) => (problems, None),
+        },
+        false => (Diagnostics::new(), None),
     };
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs && !of_root {
@@ -213,15 +230,18 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
     } else if installs && !of_root && !about_backend.has_errors() {
         announce(&configuration, request.versions, emit);
     }
-    let backend_failed = about_backend.has_errors();
+    if about_backend.has_errors() {
+        // Errors of called modules come after those of the backend are fixed.
+        let mut problems = found.root;
+        problems.extend(about_backend);
+        return InitOutcome::Done(Report::new(problems, configuration.sources));
+    }
     let mut repeated = found.root.clone();
     let mut problems = found.into_all();
     problems.extend(about_backend);
     if problems.has_errors() {
         if installs {
-            if !backend_failed {
-                record_rest(&configuration, request.versions);
-            }
+            record_rest(&configuration, request.versions);
             return InitOutcome::Done(Report::new(problems, configuration.sources));
         }
         return InitOutcome::Invalid(Report { problems, repeated, sources: configuration.sources });
@@ -233,6 +253,9 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
             return InitOutcome::Done(Report::new(problems, configuration.sources));
         }
         repeated.extend(problems.iter().cloned());
+    }
+    if let Some(workspace) = &selected {
+        configuration.project = configuration.project.in_workspace(workspace);
     }
     let states = if request.backend { StateSource::Backend } else { StateSource::LastKnown };
     problems.extend(provider_install::install(&mut configuration, &request.providers, states, emit));
@@ -250,18 +273,18 @@ fn load_and_bring(
     loaded.map_err(|Refusal { problems, sources }| Report::new(problems, sources))
 }
 
-/// Sets up the backend of the configuration. The result are warnings.
+/// Sets up the backend of the configuration.
 fn set_up_backend(
     request: &InitRequest<'_>,
     configuration: &mut Loaded,
     emit: &mut dyn FnMut(InitEvent),
-) -> Result<Diagnostics, Diagnostics> {
+) -> Result<SetUp, Diagnostics> {
     emit(InitEvent::Backend);
     let block = configured(configuration)?;
     let encryption = encryption::of(configuration)?;
-    let mut about = migration::set_up(request, block.as_ref(), &encryption, &mut configuration.sources, emit)?;
-    about.extend(encryption.notes);
-    Ok(about)
+    let mut done = Setup::new(request, &encryption, &mut configuration.sources, emit).run(block.as_ref())?;
+    done.notes.extend(encryption.notes);
+    Ok(done)
 }
 
 /// What is to be recorded: the modules of the configuration, and those of before that are still there. Somebody who goes

@@ -24,6 +24,7 @@ pub mod migration;
 pub mod operation;
 pub mod planned;
 pub mod project;
+pub mod prompt;
 pub mod provider_install;
 pub mod providers;
 pub mod provisioners;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 pub use yuba_analysis::DEFAULT_TEST_DIR;
+use yuba_backend::BackendConfiguration;
 use yuba_eval::inputs::{Inputs, VarFile, VarFlag, auto_files};
 use yuba_eval::tree::Manifest;
 use yuba_syntax::files::{MemoryFiles, entry_path};
@@ -26,6 +27,8 @@ pub struct Snapshot {
     pub manifest: Manifest,
     /// Values of the variables of the root module that were given.
     pub variables: BTreeMap<EcoString, Value>,
+    /// The backend that stores the state; none where the configuration decides.
+    pub(crate) backend: Option<BackendConfiguration>,
 }
 
 /// A flag that sets variables.

@@ -1,6 +1,7 @@
 //! The first phase: a configuration that was read and linked, with the values given for its variables.
 
 use yuba_analysis::{Analysis, ModuleReader};
+use yuba_backend::BackendConfiguration;
 use yuba_eval::graph::References;
 use yuba_eval::inputs::{Ask, Inputs};
 use yuba_eval::static_eval::StaticEnv;
@@ -80,6 +81,8 @@ pub struct Loaded {
     pub diagnostics: Diagnostics,
     /// Whether it is the configuration of a saved plan.
     pub(crate) is_snapshot: bool,
+    /// The backend of a saved plan, which is used instead of the one of the working directory.
+    pub(crate) planned_backend: Option<BackendConfiguration>,
 }
 
 impl Project {
@@ -141,6 +144,7 @@ impl Project {
             manifest,
             diagnostics: Diagnostics::new(),
             is_snapshot: snapshot.is_some(),
+            planned_backend: snapshot.and_then(|snapshot| snapshot.backend.clone()),
         };
         Ok((loaded, found))
     }

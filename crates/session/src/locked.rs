@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 
 use ecow::EcoString;
 use yuba_addrs::AbsResourceInstance;
+use yuba_backend::BackendConfiguration;
 use yuba_config::resource::ResourceKey;
 use yuba_engine::{PlanOptions, RootVariable};
 use yuba_eval::graph::References;
@@ -17,12 +18,13 @@ use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::applied::Applied;
-use crate::backend::{OpenFailure, OpenState, Refusal, StateFlags, state_location};
+use crate::backend::{LockWait, OpenFailure, OpenState, Refusal, StateFlags, state_location};
 use crate::encryption::Encryption;
 use crate::loaded::Loaded;
 use crate::operation::variables::{WithoutValue, root_variables};
 use crate::operation::{EngineInputs, Progress, diagnostics};
 use crate::validate::Validation;
+use crate::workspaces::retitled;
 
 /// Whether the whole configuration has to be valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub struct Locked<'l> {
     pub(crate) loaded: &'l Loaded,
     pub(crate) held: HeldState,
     pub(crate) encryption: Encryption,
+    /// The backend that stores the state.
+    pub(crate) backend: BackendConfiguration,
     pub(crate) variables: BTreeMap<EcoString, RootVariable>,
     pub(crate) references: References<'l>,
     pub(crate) parallelism: usize,
@@ -70,9 +74,9 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Prepares the variables, validates the configuration, and opens and locks its state. `waiting` is called when another
-    /// process holds the lock.
-    pub fn lock(&self, options: &LockOptions, waiting: &mut dyn FnMut()) -> Result<Locked<'_>, Refusal> {
+    /// Prepares the variables, validates the configuration, and opens and locks its state. `waiting` follows a lock that takes
+    /// long.
+    pub fn lock(&self, options: &LockOptions, waiting: &mut dyn LockWait) -> Result<Locked<'_>, Refusal> {
         let mut warnings = self.diagnostics.clone();
         let (variables, found) = root_variables(self, WithoutValue::Refused);
         warnings.extend(found);
@@ -88,12 +92,12 @@ impl Loaded {
         }
         let opened = state_location(self, &options.state).and_then(|location| {
             let opened = location.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
-                OpenFailure::Locked(problems) => problems,
+                OpenFailure::Locked(problems) => retitled(problems, "error loading state: workspaces not supported"),
                 OpenFailure::Unreadable(problems, _) => problems,
             });
-            Ok((opened?, location.encryption))
+            Ok((opened?, location.encryption, location.configuration))
         });
-        let (mut opened, encryption) = match opened {
+        let (mut opened, encryption, backend) = match opened {
             Ok(opened) => opened,
             Err(found) => {
                 warnings.extend(found);
@@ -110,6 +114,7 @@ impl Loaded {
             loaded: self,
             held: HeldState(Some(opened)),
             encryption,
+            backend,
             variables,
             references,
             parallelism: options.parallelism,

@@ -1,357 +1,274 @@
-//! From one backend to another: where the state was before, and whether it comes along.
+//! Copies states from one backend to another.
+//!
+//! Workspaces are copied one after the other, each with both sides locked. The source never changes here. A write to the
+//! destination happens as a whole or not at all, so a failure leaves the workspace that it concerns as it was.
+
+mod inspection;
 
 use yuba_backend::workspace::DEFAULT_WORKSPACE;
-use yuba_backend::{Backend, BackendConfiguration, LockHolder, StateStore};
-use yuba_net::Environment;
+use yuba_backend::{
+    Backend, LocalBackend, LockHolder, StateStore, Storage, WORKSPACES_NOT_SUPPORTED, lock_left_behind,
+};
 use yuba_state::State;
-use yuba_syntax::{Diagnostics, Sources};
+use yuba_syntax::Diagnostics;
 
-use crate::backend::diagnostics::{migration_aborted, migration_not_confirmed, workspace_not_migrated};
-use crate::backend::{StateFlags, StateLocation, check_required, overridden};
-use crate::diagnostics;
-use crate::encryption::Encryption;
-use crate::initialized;
+use crate::backend::diagnostics;
+use crate::backend::{StateLocation, acquire};
 use crate::install::{InitEvent, InitRequest};
+use crate::prompt::confirmed;
+use inspection::Inspection;
 
-/// Asks somebody: a question, and more about it. None if nobody can be asked.
-pub type Confirm = dyn Fn(&str, &str) -> Option<bool>;
-
-/// Keeps in mind which backend is used; none where the configuration has none. A state that is elsewhere comes along if that
-/// is wanted. Gives back what there is to say besides.
-pub(crate) fn set_up(
-    request: &InitRequest<'_>,
-    block: Option<&BackendConfiguration>,
-    encryption: &Encryption,
-    sources: &mut Sources,
-    emit: &mut dyn FnMut(InitEvent),
-) -> Result<Diagnostics, Diagnostics> {
-    let project = request.project;
-    let backends = project.backends();
-    let before = initialized::read(project);
-    let mut notes = Diagnostics::new();
-    let configured = match block {
-        None => {
-            if request.backend_config.iter().any(|flag| !flag.is_empty()) {
-                notes.push(diagnostics::missing_backend());
-            }
-            None
-        }
-        Some(block) if !request.backend_config.is_empty() => Some(overridden(block, request.backend_config, sources)?),
-        // What was said with -backend-config stays until it is said anew.
-        Some(block) => {
-            let known = before.as_ref().filter(|before| !request.reconfigure && before.is_for(block));
-            Some(known.and_then(|before| before.configuration.clone()).unwrap_or_else(|| block.clone()))
-        }
-    };
-    if let Some(configured) = &configured {
-        check_required(configured, backends)?;
-    }
-    let used = configured.as_ref().zip(block);
-    let by_default = BackendConfiguration::default();
-    let to = configured.as_ref().unwrap_or(&by_default);
-    // Without any record the state is where it is by default.
-    let from = before.as_ref().map_or(Some(&by_default), |before| before.configuration.as_ref());
-    let is_same = from.is_some_and(|from| from.is_same_location(to));
-    if is_same && before.is_some() == configured.is_some() {
-        if used.is_some() {
-            initialized::write(project, used)?;
-        }
-        return Ok(notes);
-    }
-    if !is_same && !request.reconfigure {
-        if let Some(before) = &before {
-            let Some(known) = &before.configuration else {
-                let pointer = initialized::file(project.data_dir());
-                return Err(diagnostics::backend_not_movable(&before.kind, &pointer).into());
-            };
-            if !request.migrate {
-                return Err(diagnostics::backend_configuration_changed(&known.location()).into());
-            }
-            emit(InitEvent::BackendChanged);
-        }
-        let location = |of: &BackendConfiguration| StateLocation::of(backends, of, encryption.clone());
-        let (from, to_location) = (location(from.unwrap_or(&by_default))?, location(to)?);
-        let kinds = (before.as_ref().map_or("local", |before| before.kind.as_str()), to.kind());
-        migrate(from.backend().as_ref(), to_location.backend().as_ref(), kinds, request)?;
-    }
-    initialized::write(project, used)?;
-    if let Some(configured) = &configured {
-        emit(InitEvent::BackendReady(configured.kind().into()));
-    }
-    Ok(notes)
+/// Whether states are copied without a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyApproval {
+    /// The user is asked.
+    Prompt,
+    /// `-force-copy`
+    Given,
 }
 
-/// Copies all states, after asking.
-fn migrate(
-    from: &dyn Backend,
-    to: &dyn Backend,
-    (old, new): (&str, &str),
-    request: &InitRequest<'_>,
-) -> Result<(), Diagnostics> {
-    let (flags, confirm) = (&request.flags, request.confirm.as_deref());
-    let mut workspaces = match from.has_workspaces() {
-        true => from.workspaces()?,
-        false => vec![DEFAULT_WORKSPACE.to_owned()],
-    };
-    workspaces.sort();
-    let confirmed = |question: &str, more: &str| {
-        let answer = confirm.and_then(|confirm| confirm(question, more));
-        answer.ok_or_else(|| Diagnostics::from(migration_not_confirmed()))
-    };
-    let copying = Copying { flags, environment: &request.project.backends().environment.variables };
-    if workspaces.len() > 1 && !to.has_workspaces() {
-        let question = format!(
+/// A backend that states are copied from or to.
+pub(crate) struct Side {
+    kind: &'static str,
+    pub(crate) backend: Box<dyn Backend>,
+    files: Option<LocalBackend>,
+}
+
+impl Side {
+    /// The backend of a location.
+    pub(crate) fn new(kind: &'static str, location: &StateLocation) -> Side {
+        let files = match location.storage() {
+            Storage::Files(settings) => {
+                Some(LocalBackend::new(location.backends().environment.files.clone(), settings.clone()))
+            }
+            Storage::Store(_) => None,
+        };
+        Side { kind, backend: location.backend(), files }
+    }
+
+    /// The files of its states, where it stores them in files of this machine.
+    pub(crate) fn files(&self) -> Option<&LocalBackend> {
+        self.files.as_ref()
+    }
+
+    /// Its workspaces; none where it stores a single state.
+    fn workspaces(&self) -> Result<Option<Vec<String>>, Diagnostics> {
+        match self.backend.workspaces() {
+            Ok(mut names) => {
+                names.sort();
+                Ok(Some(names))
+            }
+            Err(problems) if problems.iter().any(|problem| problem.is(&WORKSPACES_NOT_SUPPORTED)) => Ok(None),
+            Err(problems) => Err(diagnostics::states_not_inspected(self.kind, &problems).into()),
+        }
+    }
+
+    /// Opens a state.
+    fn open(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics> {
+        self.backend.open(workspace).map_err(|problems| self.not_loaded(&problems))
+    }
+
+    /// Reads a state; none where it has no content.
+    fn read(&self, store: &mut dyn StateStore) -> Result<Option<State>, Diagnostics> {
+        let reading = store.read().map_err(|problems| self.not_loaded(&problems))?;
+        Ok(reading.state.filter(|state| !state.is_empty()))
+    }
+
+    fn not_loaded(&self, problems: &Diagnostics) -> Diagnostics {
+        diagnostics::migrated_state_not_loaded(self.kind, problems).into()
+    }
+}
+
+/// What a copy came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    /// The destination has the state of the source.
+    Yes,
+    /// The user refused, or the source has no state.
+    No,
+}
+
+/// States that are copied from one backend to another.
+pub(crate) struct Migration<'m> {
+    source: &'m Side,
+    destination: &'m Side,
+    request: &'m InitRequest<'m>,
+    emit: &'m mut dyn FnMut(InitEvent),
+    /// The workspace to select afterwards.
+    pub(crate) selected: Option<String>,
+}
+
+impl<'m> Migration<'m> {
+    /// From the old backend to the new one.
+    pub(crate) fn new(
+        source: &'m Side,
+        destination: &'m Side,
+        request: &'m InitRequest<'m>,
+        emit: &'m mut dyn FnMut(InitEvent),
+    ) -> Migration<'m> {
+        Migration { source, destination, request, emit, selected: None }
+    }
+
+    /// Copies what the user wants to be copied. The result are the workspaces of the source that were copied.
+    pub(crate) fn run(&mut self) -> Result<Vec<String>, Diagnostics> {
+        let (from, to) = (self.source.workspaces()?, self.destination.workspaces()?);
+        let copied = match (from, to) {
+            (Some(names), to) if names != [DEFAULT_WORKSPACE] => match to {
+                Some(_) => return self.all(&names),
+                None => return self.current(),
+            },
+            _ => self.copy(DEFAULT_WORKSPACE, DEFAULT_WORKSPACE, self.request.copying)?,
+        };
+        Ok(if copied == Copied::Yes { vec![DEFAULT_WORKSPACE.to_owned()] } else { Vec::new() })
+    }
+
+    /// Asks before anything of several workspaces is copied.
+    fn approved(&self, query: &str, description: &str) -> Result<(), Diagnostics> {
+        if self.request.copying == CopyApproval::Given {
+            return Ok(());
+        }
+        match confirmed(self.request.prompt.as_deref(), query, description) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(diagnostics::migration_aborted().into()),
+            Err(reason) => Err(diagnostics::migration_not_asked(&reason.reason()).into()),
+        }
+    }
+
+    /// All workspaces, to workspaces of the same names.
+    fn all(&mut self, names: &[String]) -> Result<Vec<String>, Diagnostics> {
+        let (old, new) = (self.source.kind, self.destination.kind);
+        let query = format!("Do you want to migrate all workspaces to {new:?}?");
+        let description = format!(
+            "The {old:?} backend has several workspaces:\n{}.\n\nYuba copies all of them to workspaces of the same names in the \
+             {new:?} backend.\nSTATES OF WORKSPACES WITH THESE NAMES IN THE {new:?} BACKEND ARE OVERWRITTEN.\n\nTo copy only \
+             some of the workspaces, use \"yuba state pull\" and \"yuba state push\".\n\nEnter \"yes\" to copy all \
+             workspaces, \"no\" to cancel.",
+            names.join(", ")
+        );
+        self.approved(&query, &description)?;
+        let mut copied = Vec::new();
+        for (at, name) in names.iter().enumerate() {
+            match self.copy(name, name, CopyApproval::Given) {
+                Ok(Copied::Yes) => copied.push(name.clone()),
+                Ok(Copied::No) => {}
+                Err(problems) => {
+                    let progress =
+                        diagnostics::MigrationProgress { failed: name, copied: &copied, rest: &names[at + 1..] };
+                    return Err(diagnostics::workspace_not_migrated(&progress, (old, new), &problems).into());
+                }
+            }
+        }
+        Ok(copied)
+    }
+
+    /// The selected workspace, to a backend with a single state.
+    fn current(&mut self) -> Result<Vec<String>, Diagnostics> {
+        let (old, new, current) = (self.source.kind, self.destination.kind, self.request.project.workspace());
+        let query = format!(
             "Destination state {new:?} doesn't support workspaces.\nDo you want to copy only your current workspace?"
         );
-        let more = format!(
-            "The previous {old:?} backend has several workspaces, and the new one stores a single state.\n  Enter \"yes\" to \
-             copy the state of the selected workspace, \"no\" to stop here."
+        let description = format!(
+            "The {old:?} backend has several workspaces, and the {new:?} backend stores a single state.\nYuba copies the \
+             selected workspace {current:?} to it. The workspaces of the {old:?} backend do not change.\n\nEnter \"yes\" to \
+             copy this workspace, \"no\" to cancel, for example to select another workspace first."
         );
-        if !confirmed(&question, &more)? {
-            return Err(migration_aborted().into());
-        }
-        let (mut source, mut target) = (from.open(request.project.workspace())?, to.open(DEFAULT_WORKSPACE)?);
-        return copying.copy(source.as_mut(), target.as_mut(), &mut |_, _| Ok(true));
+        self.approved(&query, &description)?;
+        self.selected = Some(DEFAULT_WORKSPACE.to_owned());
+        let copied = self.copy(current, DEFAULT_WORKSPACE, self.request.copying)?;
+        Ok(if copied == Copied::Yes { vec![current.to_owned()] } else { Vec::new() })
     }
-    if workspaces.len() > 1 {
-        let question = format!("Do you want to migrate all workspaces to {new:?}?");
-        let more = format!(
-            "The previous {old:?} backend has several workspaces. Yuba copies all of them to the new backend and overwrites \
-             workspaces with the same name.\n  Enter \"yes\" to copy all workspaces, \"no\" to cancel."
-        );
-        if !confirmed(&question, &more)? {
-            return Err(migration_aborted().into());
+
+    /// Copies one state where that changes something.
+    fn copy(&mut self, from: &str, to: &str, approval: CopyApproval) -> Result<Copied, Diagnostics> {
+        let mut source = self.source.open(from)?;
+        // A state without content needs no locks.
+        let Some(state) = self.source.read(source.as_mut())? else { return Ok(Copied::No) };
+        let mut destination = self.destination.open(to)?;
+        let present = self.destination.read(destination.as_mut())?;
+        if present.is_some_and(|present| is_same(&present, &state)) {
+            return Ok(Copied::Yes);
         }
-        for workspace in &workspaces {
-            let (mut source, mut target) = (from.open(workspace)?, to.open(workspace)?);
-            let copied = copying.copy(source.as_mut(), target.as_mut(), &mut |_, _| Ok(true));
-            copied.map_err(|problems| workspace_not_migrated(workspace, &problems.joined()))?;
-        }
-        return Ok(());
+        self.lock(source.as_mut(), "migration source state")?;
+        // Dropping a store that is locked releases its lock.
+        self.lock(destination.as_mut(), "migration destination state")?;
+        let done = self.copy_locked(source.as_mut(), destination.as_mut(), approval);
+        let unlocked = [destination.unlock(), source.unlock()];
+        let done = done?;
+        unlocked.into_iter().collect::<Result<(), Diagnostics>>()?;
+        Ok(done)
     }
-    let (mut source, mut target) = (from.open(DEFAULT_WORKSPACE)?, to.open(DEFAULT_WORKSPACE)?);
-    let (here, there) = (source.whereabouts(), target.whereabouts());
-    copying.copy(source.as_mut(), target.as_mut(), &mut |_, present| {
-        let question = "Do you want to copy existing state to the new backend?";
-        let more = match present {
-            None => format!(
-                "The previous {old:?} backend ({here}) has a state, and the new backend ({there}) is empty.\n  Enter \"yes\" to \
-                 copy the state, \"no\" to start with an empty state."
-            ),
-            Some(_) => format!(
-                "The previous {old:?} backend ({here}) has a state, and the new backend ({there}) has a different state.\n  \
-                 Enter \"yes\" to overwrite the state in the new backend, \"no\" to use the state in the new backend."
-            ),
+
+    fn copy_locked(
+        &self,
+        source: &mut dyn StateStore,
+        destination: &mut dyn StateStore,
+        approval: CopyApproval,
+    ) -> Result<Copied, Diagnostics> {
+        let Some(state) = self.source.read(source)? else { return Ok(Copied::No) };
+        let present = self.destination.read(destination)?;
+        if approval == CopyApproval::Prompt && !self.wanted(&state, present.as_ref(), (source, destination))? {
+            return Ok(Copied::No);
+        }
+        // The copy has the lineage and the serial of the source, so plans and backups of it stay valid. OpenTofu counts the write,
+        // and makes up another lineage in stores that were empty.
+        let kinds = (self.source.kind, self.destination.kind);
+        destination.push(&state, true).map_err(|problems| diagnostics::state_not_copied(kinds, &problems))?;
+        Ok(Copied::Yes)
+    }
+
+    /// Asks whether a state is copied.
+    fn wanted(
+        &self,
+        state: &State,
+        present: Option<&State>,
+        (source, destination): (&dyn StateStore, &dyn StateStore),
+    ) -> Result<bool, Diagnostics> {
+        let prompt = self.request.prompt.as_deref();
+        let (old, new) = (self.source.kind, self.destination.kind);
+        let (here, there) = (source.whereabouts(), destination.whereabouts());
+        let query = "Do you want to copy existing state to the new backend?";
+        let asked = match present {
+            None => {
+                let description = format!(
+                    "The previous {old:?} backend has a state ({here}).\nThe newly configured {new:?} backend has no state \
+                     ({there}).\n\nEnter \"yes\" to copy the state to the new backend, \"no\" to start with an empty state."
+                );
+                confirmed(prompt, query, &description)
+            }
+            Some(present) if prompt.is_some() => {
+                let directory = self.request.project.environment().temporary();
+                let inspection = Inspection::write(&directory, (old, state), (new, present))
+                    .map_err(|error| diagnostics::inspection_not_written(&directory, &error))?;
+                let (one, other) = (inspection.source.display(), inspection.destination.display());
+                let description = format!(
+                    "The previous {old:?} backend has a state ({here}).\nThe newly configured {new:?} backend has another state \
+                     ({there}).\nTo compare them, look at these files. They are removed after your answer.\n\n\
+                     Previous (type {old:?}): {one}\nNew      (type {new:?}): {other}\n\n\
+                     Enter \"yes\" to overwrite the state in the new backend with the previous one, \"no\" to keep the state in \
+                     the new backend."
+                );
+                confirmed(prompt, query, &description)
+            }
+            Some(_) => confirmed(None, query, ""),
         };
-        confirmed(question, &more)
-    })
-}
+        asked.map_err(|reason| reason.about_copying().into())
+    }
 
-/// Whether a state is to be copied over what is there.
-type Wanted<'w> = dyn FnMut(&State, Option<&State>) -> Result<bool, Diagnostics> + 'w;
-
-/// How states are copied.
-struct Copying<'c> {
-    flags: &'c StateFlags,
-    environment: &'c Environment,
-}
-
-impl Copying<'_> {
-    fn lock(&self, store: &mut dyn StateStore) -> Result<(), Diagnostics> {
-        if self.flags.lock {
-            let holder = LockHolder::ourselves("migration", self.environment);
-            let mut wait = |delay| {
-                std::thread::sleep(delay);
-                true
-            };
-            yuba_backend::lock(store, &holder, self.flags.lock_timeout, &mut wait)?;
+    fn lock(&mut self, store: &mut dyn StateStore, operation: &str) -> Result<(), Diagnostics> {
+        let flags = &self.request.flags;
+        if !flags.lock {
+            return Ok(());
+        }
+        let holder = LockHolder::ourselves(operation, &self.request.project.backends().environment.variables);
+        let emit = &mut *self.emit;
+        let locked = acquire(store, &holder, flags.lock_timeout, &mut || emit(InitEvent::Locking))?;
+        if let Some(warning) = locked.left_behind.as_ref().map(lock_left_behind) {
+            tracing::warn!(title = %warning.summary, "a process has left a lock");
         }
         Ok(())
     }
-
-    /// Copies one state where that changes something and `wanted` says so.
-    fn copy(
-        &self,
-        source: &mut dyn StateStore,
-        target: &mut dyn StateStore,
-        wanted: &mut Wanted<'_>,
-    ) -> Result<(), Diagnostics> {
-        // Nobody has to be kept out where there is nothing to copy.
-        if source.read()?.state.is_none_or(|state| state.is_empty()) {
-            return Ok(());
-        }
-        self.lock(source)?;
-        self.lock(target)?;
-        let done = copy_locked(source, target, wanted);
-        let unlocked = [target.unlock(), source.unlock()];
-        done?;
-        unlocked.into_iter().collect()
-    }
 }
 
-fn copy_locked(
-    source: &mut dyn StateStore,
-    target: &mut dyn StateStore,
-    wanted: &mut Wanted<'_>,
-) -> Result<(), Diagnostics> {
-    let Some(state) = source.read()?.state.filter(|state| !state.is_empty()) else { return Ok(()) };
-    let present = target.read()?.state.filter(|state| !state.is_empty());
-    let same = |present: &State| present.lineage == state.lineage && present.same_content(&state);
-    if present.as_ref().is_some_and(same) || !wanted(&state, present.as_ref())? {
-        return Ok(());
-    }
-    target.push(&state, true)?;
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-    use std::sync::Arc;
-
-    use serde_json::json;
-    use yuba_backend::encryption::is_encrypted;
-    use yuba_backend::fake::{FAKE, FakeStore};
-    use yuba_backend::{BackendEnvironment, Backends};
-    use yuba_testkit::Sandbox;
-
-    use super::*;
-    use crate::install::Versions;
-    use crate::project::{Project, ProjectSettings};
-    use crate::provider_install::ProviderFlags;
-
-    /// A working directory with a data directory, where `init` is run several times.
-    struct Directory {
-        sandbox: Sandbox,
-        backends: Arc<Backends>,
-    }
-
-    impl Directory {
-        fn new() -> Directory {
-            let sandbox = Sandbox::new("", "");
-            let environment = BackendEnvironment::new(Default::default(), sandbox.dir().join("data"));
-            let backends = Arc::new(Backends::new(environment).with(&[FAKE]));
-            Directory { sandbox, backends }
-        }
-
-        fn configuration(&self, kind: &str, arguments: &serde_json::Value) -> BackendConfiguration {
-            BackendConfiguration::of_json(self.backends.find(kind).expect("it is a kind"), arguments)
-        }
-
-        fn local(&self, name: &str) -> BackendConfiguration {
-            let path = |name: &str| self.sandbox.dir().join(name).display().to_string();
-            self.configuration("local", &json!({ "path": path(name), "workspace_dir": path("workspaces") }))
-        }
-
-        /// Runs the part of `init` that is about the backend.
-        fn init(
-            &self,
-            block: &BackendConfiguration,
-            flags: &[&str],
-            migrate: bool,
-        ) -> Result<Vec<String>, Diagnostics> {
-            let mut settings = ProjectSettings {
-                data_dir: self.sandbox.dir().join("data"),
-                ..ProjectSettings::bare(self.sandbox.dir())
-            };
-            settings.providers.backends = Arc::clone(&self.backends);
-            let project = Project::new(settings);
-            let backend_config: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-            let request = InitRequest {
-                project: &project,
-                ask: None,
-                backend: true,
-                backend_config: &backend_config,
-                reconfigure: false,
-                migrate,
-                confirm: Some(Box::new(|_, _| Some(true))),
-                flags: StateFlags::default(),
-                modules: false,
-                from_module: None,
-                versions: Versions::Installed,
-                providers: ProviderFlags::default(),
-            };
-            let mut events = Vec::new();
-            set_up(&request, Some(block), &Encryption::default(), &mut Sources::new(), &mut |event| {
-                events.push(match event {
-                    InitEvent::BackendChanged => "changed".to_owned(),
-                    InitEvent::BackendReady(kind) => format!("ready {kind}"),
-                    _ => "other".to_owned(),
-                });
-            })?;
-            Ok(events)
-        }
-
-        fn location(&self, of: &BackendConfiguration, workspace: &str) -> StateLocation {
-            let location = StateLocation::of(&self.backends, of, Encryption::default()).expect("it opens");
-            location.in_workspace(workspace)
-        }
-
-        fn save(&self, of: &BackendConfiguration, workspace: &str, output: &str) {
-            let mut opened = self.location(of, workspace).open("test", &StateFlags::default(), &mut || ());
-            let opened = opened.as_mut().unwrap_or_else(|_| panic!("nobody has the lock"));
-            let mut state = State::empty();
-            let value = yuba_value::Value::string(output);
-            let value = yuba_state::Output { value, sensitive: false, deprecated: Default::default() };
-            state.outputs.insert("o".into(), value);
-            opened.save(&mut state).expect("it can be saved");
-        }
-
-        fn output(&self, of: &BackendConfiguration, workspace: &str) -> Option<String> {
-            let state = self.location(of, workspace).look().expect("it can be read").state?;
-            state.outputs.get("o").and_then(|output| output.value.as_str()).map(|text| text.to_string())
-        }
-
-        fn record(&self) -> serde_json::Value {
-            let bytes = std::fs::read(self.sandbox.dir().join("data/terraform.tfstate")).expect("init has written it");
-            serde_json::from_slice(&bytes).expect("it is JSON")
-        }
-    }
-
-    #[test]
-    fn states_move_between_all_kinds_of_backends() {
-        let directory = Directory::new();
-        let (local, other) = (directory.local("a.tfstate"), directory.local("b.tfstate"));
-        let fake = directory.configuration("fake", &json!({ "key": "k" }));
-        directory.save(&local, "default", "first");
-        directory.save(&local, "w", "second");
-        // From where no record is: nothing is there.
-        assert_eq!(directory.init(&local, &[], false).expect("it is the first time"), ["ready local"]);
-        assert_eq!(directory.record()["backend"]["type"], "local");
-        assert!(directory.init(&fake, &["bucket=moves"], false).is_err(), "the state would be left behind");
-        let moved = directory.init(&fake, &["bucket=moves"], true).expect("it may be copied");
-        assert_eq!(moved, ["changed", "ready fake"]);
-        let expected = json!({
-            "type": "fake", "hash": 0,
-            "config": { "access_key": null, "allowed": null, "bucket": "moves", "endpoints": null, "key": "k",
-                "max_retries": null, "region": null, "use_lockfile": null, "workspaces": null },
-            "block": { "access_key": null, "allowed": null, "bucket": null, "endpoints": null, "key": "k",
-                "max_retries": null, "region": null, "use_lockfile": null, "workspaces": null },
-        });
-        assert_eq!((&directory.record()["version"], &directory.record()["backend"]), (&json!(3), &expected));
-        let given = directory.configuration("fake", &json!({ "bucket": "moves", "key": "k" }));
-        assert_eq!(directory.output(&given, "default").as_deref(), Some("first"));
-        assert_eq!(directory.output(&given, "w").as_deref(), Some("second"));
-        let store = FakeStore::of_bucket("moves");
-        assert!(!store.is_locked("default") && !store.is_locked("w"));
-        assert!(store.content("default").is_some_and(|(content, _)| !is_encrypted(&content)));
-        // What -backend-config said stays.
-        assert_eq!(directory.init(&fake, &[], false).expect("nothing has changed"), Vec::<String>::new());
-        directory.save(&given, "default", "third");
-        assert_eq!(directory.init(&other, &[], true).expect("it may be copied"), ["changed", "ready local"]);
-        assert_eq!(directory.output(&other, "default").as_deref(), Some("third"));
-        let memory = directory.configuration("inmem", &json!({}));
-        assert_eq!(directory.init(&memory, &[], true).expect("it may be copied"), ["changed", "ready inmem"]);
-        assert_eq!(directory.record()["backend"]["config"], json!({ "lock_id": null }));
-    }
-
-    #[test]
-    fn required_arguments_come_from_anywhere() {
-        let directory = Directory::new();
-        let fake = directory.configuration("fake", &json!({}));
-        let problems = directory.init(&fake, &[], false).expect_err("the bucket is missing");
-        assert!(problems.iter().all(|problem| problem.is(&crate::backend::diagnostics::BACKEND_ARGUMENT_MISSING)));
-        assert!(!Path::new(&directory.sandbox.dir().join("data/terraform.tfstate")).exists());
-        assert!(directory.init(&fake, &["bucket=required"], false).is_ok());
-    }
+fn is_same(one: &State, other: &State) -> bool {
+    one.lineage == other.lineage && one.same_content(other)
 }

@@ -118,7 +118,8 @@ impl<'l> Planned<'l> {
             self.plan = Some(plan);
             return Err(problem);
         }
-        let contents = contents(plan, self.locked.loaded, self.locked.held.state.as_ref());
+        let Locked { loaded, backend, held, .. } = &self.locked;
+        let contents = contents(plan, loaded, backend, held.state.as_ref());
         let written = self.write(&contents, path);
         self.plan = Some(contents.plan);
         written

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderSource, Resource, ResourceMode};
+use yuba_backend::{BackendConfiguration, BackendKind};
 use yuba_config::select_files;
 use yuba_eval::ConfigTree;
 use yuba_eval::tree::{Manifest, Purpose};
@@ -69,6 +70,15 @@ impl SavedPlan {
         Err(diagnostics::lock_file_differs(&differences))
     }
 
+    /// Whether the selected workspace is the one that the plan was made in. OpenTofu applies such a plan to the state of another
+    /// workspace if that has no state yet.
+    pub fn check_workspace(&self, selected: &str) -> Result<(), Diagnostic> {
+        match self.workspace == selected {
+            true => Ok(()),
+            false => Err(diagnostics::plan_of_other_workspace(&self.workspace, selected)),
+        }
+    }
+
     /// Whether the state is still the one that the plan was made from.
     pub(crate) fn check_state(&self, state: Option<&State>) -> Result<(), Diagnostic> {
         let (lineage, serial) = identity(state);
@@ -88,12 +98,16 @@ fn identity(state: Option<&State>) -> (EcoString, u64) {
 }
 
 /// Everything that is saved with a plan.
-pub(crate) fn contents(plan: Plan, loaded: &Loaded, state: Option<&State>) -> PlanFile {
+pub(crate) fn contents(plan: Plan, loaded: &Loaded, backend: &BackendConfiguration, state: Option<&State>) -> PlanFile {
     let (lineage, serial) = identity(state);
     let project = &loaded.project;
     let libraries = loaded.libraries.iter().filter_map(|id| loaded.sources.get(*id));
     let schemas = needed_schemas(&plan, &loaded.tree, project.providers());
-    let backend = SavedBackend { kind: "local".into(), config: "{}".into(), workspace: project.workspace().into() };
+    let backend = SavedBackend {
+        kind: backend.kind().into(),
+        config: backend.arguments().to_json().to_string().into(),
+        workspace: project.workspace().into(),
+    };
     let lock_file = fs::read_to_string(project.path(lock_file::LOCK_FILE)).map(EcoString::from).unwrap_or_default();
     PlanFile {
         tool_version: TOOL_VERSION.into(),
@@ -238,11 +252,13 @@ pub(crate) fn saved_plan(path: &Path, project: &Project) -> Result<SavedPlan, Pl
     if problems.has_errors() {
         return Err(PlanProblem::Configuration("its lock file is invalid".to_owned()));
     }
+    let backend = backend_of(&contents.backend, project).map_err(PlanProblem::Configuration)?;
     let given = contents.plan.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let snapshot = Snapshot {
         files: MemoryFiles::new(files),
         manifest,
         variables: given.map(|(name, variable)| (name.clone(), variable.value.clone())).collect(),
+        backend: Some(backend),
     };
     Ok(SavedPlan {
         plan: contents.plan,
@@ -254,6 +270,18 @@ pub(crate) fn saved_plan(path: &Path, project: &Project) -> Result<SavedPlan, Pl
         serial: contents.serial,
         was_encrypted,
     })
+}
+
+/// The backend whose state a plan changes.
+fn backend_of(saved: &SavedBackend, project: &Project) -> Result<BackendConfiguration, String> {
+    let SavedBackend { kind, config, .. } = saved;
+    let row = project.backends().find(kind).filter(BackendKind::is_available);
+    let Some(row) = row else {
+        return Err(format!("its state is stored in the backend {kind:?}, which this version does not support"));
+    };
+    let arguments = serde_json::from_str(config)
+        .map_err(|error| format!("the arguments of its backend {kind:?} are invalid: {error}"))?;
+    Ok(BackendConfiguration::of_json(row, &arguments))
 }
 
 /// A plan that is encrypted as the configuration of the directory says.

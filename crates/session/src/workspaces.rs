@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use yuba_backend::workspace;
+use yuba_backend::{WORKSPACES_NOT_SUPPORTED, workspace};
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
-use crate::backend::{OpenFailure, StateFlags, StateLocation};
+use crate::backend::{LockWait, OpenFailure, StateFlags, StateLocation};
 use crate::diagnostics;
 
 pub use yuba_backend::workspace::is_valid_name;
@@ -22,7 +22,22 @@ pub struct Selected {
 
 /// All workspaces.
 pub fn list(location: &StateLocation) -> Result<Vec<String>, Diagnostics> {
-    location.backend().workspaces()
+    listed(location, "Error loading workspaces")
+}
+
+/// All workspaces. A backend with a single state refuses under this title.
+fn listed(location: &StateLocation, title: &'static str) -> Result<Vec<String>, Diagnostics> {
+    location.backend().workspaces().map_err(|problems| retitled(problems, title))
+}
+
+/// Problems, with another title for the refusal of a backend with a single state.
+pub(crate) fn retitled(problems: Diagnostics, title: &'static str) -> Diagnostics {
+    let mut retitled = Diagnostics::new();
+    retitled.extend(problems.into_iter().map(|problem| match problem.is(&WORKSPACES_NOT_SUPPORTED) {
+        true => problem.titled(title),
+        false => problem,
+    }));
+    retitled
 }
 
 /// An error if no workspace can have this name.
@@ -39,7 +54,7 @@ pub fn create(location: &StateLocation, data_dir: &Path, name: &str, selected: &
     if selected.is_overridden && selected.name != name {
         return Err(diagnostics::overridden_new().into());
     }
-    if list(location)?.iter().any(|there| there == name) {
+    if listed(location, "Error getting existing workspaces")?.iter().any(|there| there == name) {
         return Err(diagnostics::workspace_exists(name).into());
     }
     location.backend().open(name)?;
@@ -47,12 +62,18 @@ pub fn create(location: &StateLocation, data_dir: &Path, name: &str, selected: &
 }
 
 /// Gives the state of a new workspace the content of a file.
-pub fn fill(location: &StateLocation, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
+pub fn fill(
+    location: &StateLocation,
+    name: &str,
+    file: &Path,
+    flags: &StateFlags,
+    waiting: &mut dyn LockWait,
+) -> Result<Diagnostics, Diagnostics> {
     let mut state = crate::state::read_file(location.files(), file, location.encryption.state.as_ref())
         .map_err(|problems| diagnostics::under(&diagnostics::NEW_WORKSPACE_STATE_UNREADABLE, &problems))?;
     let location = location.in_workspace(name);
     let mut opened = location
-        .open("workspace-new", flags, &mut || ())
+        .open("workspace-new", flags, waiting)
         .map_err(|failure| failure.under(&diagnostics::NEW_WORKSPACE_NOT_OPENED))?;
     // A copy is a state of its own.
     state.lineage = Default::default();
@@ -130,6 +151,7 @@ pub fn delete(
     name: &str,
     deletion: Deletion,
     flags: &StateFlags,
+    waiting: &mut dyn LockWait,
 ) -> Result<bool, Diagnostics> {
     if !list(location)?.iter().any(|there| there == name) {
         return Err(diagnostics::no_workspace(name).into());
@@ -139,7 +161,7 @@ pub fn delete(
     }
     // Where the name is not one that could be made today, there is no state to look at that way.
     let there = location.in_workspace(name);
-    let mut opened = match there.open("workspace-delete", flags, &mut || ()) {
+    let mut opened = match there.open("workspace-delete", flags, waiting) {
         Ok(opened) => opened,
         Err(OpenFailure::Locked(problems)) => return Err(problems),
         Err(failure) => return Err(failure.under(&diagnostics::DELETED_WORKSPACE_UNREADABLE)),

@@ -131,6 +131,11 @@ impl Host {
         self.address.to_string()
     }
 
+    /// Its address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The address of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
@@ -168,6 +173,7 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) -> 
         asked.body = String::from_utf8_lossy(&body).into_owned();
         asked.bytes = body;
         let closes = asked.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        let is_head = asked.method == "HEAD";
         let reply = answer(&asked);
         log.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
         if reply.stalls {
@@ -183,6 +189,9 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) -> 
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).ok()?;
+        if is_head {
+            continue;
+        }
         if let Some(Cut::InBody(length)) = reply.cut {
             return stream.write_all(&reply.body[..length.min(reply.body.len())]).ok();
         }

@@ -16,8 +16,10 @@ mod host;
 mod sandbox;
 pub mod servers;
 mod test_provider;
+mod tunnel;
 
 pub use fixture::{File, parse_fixture};
 pub use host::{Asked, Cut, Host, Reply};
 pub use sandbox::{Run, Sandbox, has_program};
 pub use test_provider::{TEST_PROVIDER, platform, provider_mirror, provider_mirror_version, test_provider};
+pub use tunnel::{Route, Tunnel};

@@ -13,13 +13,17 @@ use serde_json::Value;
 /// Takes the ends of operations that OpenTofu may lose, and the totals made of them, out of both lists of events.
 pub(super) fn drop_lost_events(ours: &mut Value, theirs: &mut Value) {
     let (Some(ours), Some(theirs)) = (ours.as_array_mut(), theirs.as_array_mut()) else { return };
-    let [started, completed, observed] =
-        [(&*ours, "apply_start"), (&*ours, "apply_complete"), (&*theirs, "apply_complete")]
-            .map(|(events, kind)| count(events, kind));
-    let several: Vec<&String> = started.iter().filter(|(_, times)| **times > 1).map(|(address, _)| address).collect();
+    let [started, completed] = ["apply_start", "apply_complete"].map(|kind| count(ours, kind));
+    let [also_started, observed] = ["apply_start", "apply_complete"].map(|kind| count(theirs, kind));
+    // An operation that OpenTofu did not start has no end that it could lose.
+    let is_in_both = |address: &String, times: usize| also_started.get(address) == Some(&times);
+    let several = started.iter().filter(|(address, times)| **times > 1 && is_in_both(address, **times));
+    let several: Vec<&String> = several.map(|(address, _)| address).collect();
     let lost = |address: &&&String| observed.get(**address) < completed.get(**address);
     let lost: Vec<String> = several.iter().filter(lost).map(|address| (*address).clone()).collect();
-    let counted_once = ours.windows(2).any(|pair| pair[0] == pair[1] && parts(&pair[0]).0 == "apply_start");
+    let twice = |event: &Value| theirs.iter().filter(|other| *other == event).count() > 1;
+    let is_start = |event: &Value| parts(event).0 == "apply_start";
+    let counted_once = ours.windows(2).any(|pair| pair[0] == pair[1] && is_start(&pair[0]) && twice(&pair[0]));
     for events in [ours, theirs] {
         events.retain(|event| match parts(event) {
             ("apply_complete", detail) => !lost.contains(&address(detail)),
@@ -68,6 +72,18 @@ mod tests {
         let (mut ours, mut theirs) = (events(&["a", "a", "b"]), events(&["a", "b"]));
         drop_lost_events(&mut ours, &mut theirs);
         assert_eq!(ours, theirs);
+    }
+
+    #[test]
+    fn what_opentofu_does_not_start_is_not_lost() {
+        let summary = |count: u32| json!(format!(r#"change_summary {{"operation":"apply","remove":{count}}}"#));
+        let (mut ours, mut theirs) = (events(&["a", "a", "b"]), json!([]));
+        for (events, count) in [(&mut ours, 3), (&mut theirs, 0)] {
+            events.as_array_mut().expect("it is a list").push(summary(count));
+        }
+        let unchanged = (ours.clone(), theirs.clone());
+        drop_lost_events(&mut ours, &mut theirs);
+        assert_eq!((ours, theirs), unchanged);
     }
 
     #[test]

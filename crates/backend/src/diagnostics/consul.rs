@@ -20,7 +20,9 @@ pub(crate) fn consul_path_missing() -> Diagnostic {
 }
 
 pub(crate) fn consul_path_invalid(path: &str) -> Diagnostic {
-    let detail = eco_format!("The argument \"path\" of the consul backend is \"{path}\". Keys of Consul do not start with a slash.");
+    let detail = eco_format!(
+        "The argument \"path\" of the consul backend is \"{path}\". Keys of Consul do not start with a slash."
+    );
     Diagnostic::new(&CONSUL_ARGUMENT_INVALID, detail)
 }
 

@@ -1,11 +1,8 @@
 //! Where keys come from: a passphrase (PBKDF2), another program, or another key provider before.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::num::NonZeroU32;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use aws_lc_rs::pbkdf2;
 use base64::Engine as _;
@@ -13,6 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 use yuba_syntax::Diagnostic;
 
+use super::program::Conversation;
 use super::services::{DataKey, KeyService};
 use crate::diagnostics;
 
@@ -24,8 +22,6 @@ const MIN_ITERATIONS: u32 = 200_000;
 /// Metadata of others may ask for no more than this.
 const MAX_ITERATIONS: u32 = 100_000_000;
 const MAX_LENGTH: usize = 1 << 16;
-/// So long another program may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// What another program may say at most.
 const MAX_ANSWER: u64 = 1 << 20;
 
@@ -281,56 +277,16 @@ fn derive(secret: &[u8], salt: &[u8], iterations: u32, hash: Pbkdf2Hash, length:
     Ok(key)
 }
 
-/// Asks another program for keys: it says what it speaks in a line, reads what is known, and answers.
+/// Asks another program for keys. It gets what is known about them.
 fn external(command: &[String], known: Option<&Vec<u8>>) -> Result<(Output, Vec<u8>), String> {
-    let name = command.first().map(String::as_str).unwrap_or_default();
-    let failed = |reason: &str| format!("the external key provider {name}: {reason}");
+    let name = format!("the external key provider {}", command.first().map(String::as_str).unwrap_or_default());
     let input = match known.and_then(|known| serde_json::from_slice::<Json>(known).ok()) {
         Some(meta) if meta.get("external_data").is_some_and(|data| !data.is_null()) => meta,
         _ => Json::Null,
     };
-    let mut child = Command::new(name)
-        .args(command.get(1..).unwrap_or_default())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| failed(&format!("it cannot be started: {error}")))?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let complaints = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        if let Some(stderr) = stderr {
-            let _ = stderr.take(MAX_ANSWER).read_to_end(&mut text);
-        }
-        String::from_utf8_lossy(&text).trim().to_owned()
-    });
-    let (sender, answers) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let _ = sender.send(talk(stdin, stdout, &input));
-    });
-    let started = Instant::now();
-    let said = answers.recv_timeout(PATIENCE);
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break Some(status),
-            Ok(None) if said.is_ok() && started.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                break None;
-            }
-        }
-    };
-    let complaint = || match complaints.join() {
-        Ok(text) if !text.is_empty() => format!(". It said:\n{text}"),
-        _ => String::new(),
-    };
-    match status {
-        None => return Err(failed(&format!("it took longer than a minute{}", complaint()))),
-        Some(status) if !status.success() => return Err(failed(&format!("it failed ({status}){}", complaint()))),
-        Some(_) => {}
-    }
-    let answer = said.map_err(|_| failed("it said nothing"))?.map_err(|reason| failed(&reason))?;
+    let magic = "OpenTofu-External-Key-Provider";
+    let input = input.to_string().into_bytes();
+    let answer = Conversation { name, command, magic, input, limit: MAX_ANSWER }.run()?;
     let key = |name: &str| {
         let text = answer.get("keys").and_then(|keys| keys.get(name)).and_then(Json::as_str);
         text.and_then(|text| BASE64.decode(text).ok()).unwrap_or_default()
@@ -338,27 +294,4 @@ fn external(command: &[String], known: Option<&Vec<u8>>) -> Result<(Output, Vec<
     let external_data = answer.get("meta").and_then(|meta| meta.get("external_data")).cloned().unwrap_or(Json::Null);
     let meta = json!({ "external_data": external_data }).to_string().into_bytes();
     Ok((Output { encryption: key("encryption_key"), decryption: key("decryption_key") }, meta))
-}
-
-/// The conversation with another program.
-fn talk(
-    stdin: Option<std::process::ChildStdin>,
-    stdout: Option<std::process::ChildStdout>,
-    input: &Json,
-) -> Result<Json, String> {
-    let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else { return Err("it has no pipes".to_owned()) };
-    let mut reader = BufReader::new(stdout.take(MAX_ANSWER));
-    let mut header = String::new();
-    reader.read_line(&mut header).map_err(|error| format!("it cannot be read: {error}"))?;
-    let header: Json = serde_json::from_str(&header).map_err(|_| "its first line is no JSON")?;
-    let magic = header.get("magic").and_then(Json::as_str);
-    if magic != Some("OpenTofu-External-Key-Provider") || header.get("version").and_then(Json::as_u64) != Some(1) {
-        return Err("its first line does not say that it is an external key provider of version 1".to_owned());
-    }
-    // A program that needs nothing may be gone by now.
-    let _ = stdin.write_all(input.to_string().as_bytes());
-    drop(stdin);
-    let mut answer = String::new();
-    reader.read_to_string(&mut answer).map_err(|error| format!("it cannot be read: {error}"))?;
-    serde_json::from_str(&answer).map_err(|_| "its answer is no JSON".to_owned())
 }

@@ -3,9 +3,12 @@
 //! A service creates data keys and decrypts them again. Which data is encrypted with them, and what is stored beside it, is
 //! decided in [`super`].
 
+mod gcp_kms;
+
 use std::fmt;
 use std::sync::Arc;
 
+use super::openbao;
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 
@@ -30,7 +33,12 @@ impl fmt::Debug for KeyServiceKind {
 }
 
 /// All key services of this version.
-pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[];
+pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[
+    super::aws_kms::AWS_KMS,
+    KeyServiceKind { name: "azure_vault", schema: super::azure_vault::schema, open: super::azure_vault::open },
+    KeyServiceKind { name: "gcp_kms", schema: gcp_kms::schema, open: gcp_kms::open },
+    KeyServiceKind { name: "openbao", schema: openbao::schema, open: openbao::open },
+];
 
 /// The row with this name.
 pub fn key_service(name: &str) -> Option<KeyServiceKind> {

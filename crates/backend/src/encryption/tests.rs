@@ -106,5 +106,42 @@ fn another_program_can_have_the_keys() {
     assert_eq!(unseal(&chained(), &bytes), Ok((STATE.to_vec(), false)));
     let lies = KeySource::External { command: vec!["/bin/echo".to_owned(), "{}".to_owned()] };
     let lies = Sealing::new("state", vec![KeyProvider { meta_key: "l".to_owned(), source: lies }], vec![aes(0)]);
-    assert!(lies.is_err_and(|problem| problem.detail.contains("external key provider of version 1")));
+    assert!(lies.is_err_and(|problem| {
+        problem.detail.contains("the magic \"OpenTofu-External-Key-Provider\" and the version 1")
+    }));
+}
+
+/// A script as the method `external`.
+#[cfg(unix)]
+fn scripted(script: &str) -> Sealing {
+    let command = vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()];
+    let commands = Commands { encrypt: command.clone(), decrypt: command };
+    sealing(Vec::new(), vec![EncryptionMethod::External { keys: None, commands }])
+}
+
+#[cfg(unix)]
+#[test]
+fn another_program_can_be_the_cipher() {
+    let header = r#"echo '{"magic":"OpenTofu-External-Encryption-Method","version":1}'; "#;
+    // The program sends back the payload that it gets. It is larger than any pipe.
+    let echo = scripted(&format!(r#"{header} sed 's/.*"payload"/{{"payload"/'"#));
+    let large = vec![b'x'; 3 << 20];
+    let sealed = echo.seal(&large, None).expect("because the program works");
+    assert_eq!(unseal(&echo, &sealed), Ok((large, false)));
+    for (script, text) in [
+        ("exit 3".to_owned(), "exit status: 3"),
+        (format!("{header} cat > /dev/null; echo trouble >&2; exit 1"), "trouble"),
+        ("echo '{\"magic\":\"x\",\"version\":1}'".to_owned(), "magic"),
+        (header.replace(":1}", ":2}"), "version 1"),
+        (format!("{header} echo nonsense"), "no JSON"),
+        (format!("{header} echo '{{\"payload\":\"eA==\",\"more\":1}}'"), "only member"),
+        (format!("{header} echo '{{\"payload\":\"\"}}'"), "returned nothing"),
+        (format!("{header} echo null"), "only member"),
+    ] {
+        let problem = scripted(&script).seal(STATE, None).expect_err("because the program does not work");
+        assert!(problem.detail.contains(text), "{script}: {}", problem.detail);
+    }
+    let empty = Commands { encrypt: vec!["x".to_owned()], decrypt: Vec::new() };
+    let refused = Sealing::new("state", Vec::new(), vec![EncryptionMethod::External { keys: None, commands: empty }]);
+    assert!(refused.is_err_and(|problem| problem.detail.contains("decrypt_command")));
 }

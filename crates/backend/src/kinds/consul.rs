@@ -67,7 +67,8 @@ impl ConsulStore {
                 Some(entry) => payload.extend_from_slice(&entry.value),
                 None => return Ok(Err(key.clone())),
             }
-            layout::check_size(payload.len()).map_err(|reason| StoreError::lasting(format!("{}: {reason}", self.api.shown(key))))?;
+            layout::check_size(payload.len())
+                .map_err(|reason| StoreError::lasting(format!("{}: {reason}", self.api.shown(key))))?;
         }
         Ok(Ok(payload))
     }
@@ -95,7 +96,8 @@ impl ConsulStore {
                 }
             },
         };
-        let damaged = |reason: String| StoreError::lasting(format!("the state {} is damaged: {reason}", self.api.shown(key)));
+        let damaged =
+            |reason: String| StoreError::lasting(format!("the state {} is damaged: {reason}", self.api.shown(key)));
         let content = layout::expanded(payload).map_err(damaged)?;
         match chunks.filter(|chunks| chunks.hash != layout::md5_hex(&content)) {
             None => Ok(Some(content)),
@@ -126,7 +128,10 @@ impl ConsulStore {
             Committed::Done(results) => {
                 let index = results.iter().find(|entry| entry.key == key).map(|entry| entry.modify_index);
                 let index = index.ok_or_else(|| {
-                    StoreError::lasting(format!("the response to the transaction on {} does not contain the key", self.api.shown(key)))
+                    StoreError::lasting(format!(
+                        "the response to the transaction on {} does not contain the key",
+                        self.api.shown(key)
+                    ))
                 })?;
                 Ok(StoreVersion(index.to_string()))
             }
@@ -159,7 +164,8 @@ impl ConsulStore {
             Err(error) => {
                 // A request without response may have stored the state, which needs its chunks.
                 if matches!(error.kind, StoreErrorKind::Conflict | StoreErrorKind::LockLost) {
-                    let present = self.api.get(key).ok().flatten().and_then(|entry| Chunks::parse(&entry.value).ok().flatten());
+                    let present =
+                        self.api.get(key).ok().flatten().and_then(|entry| Chunks::parse(&entry.value).ok().flatten());
                     if present.is_none_or(|present| present.hash != chunks.hash) {
                         let _ = self.api.delete_tree(&chunks.directory(key));
                     }
@@ -175,7 +181,8 @@ impl ConsulStore {
         match new.filter(|new| new.hash == old.hash) {
             None => drop(self.api.delete_tree(&old.directory(key))),
             Some(new) => {
-                let gone = old.keys.iter().filter(|name| !new.keys.contains(name) && name.starts_with(&old.directory(key)));
+                let gone =
+                    old.keys.iter().filter(|name| !new.keys.contains(name) && name.starts_with(&old.directory(key)));
                 gone.for_each(|name| drop(self.api.delete(name)));
             }
         }
@@ -203,7 +210,10 @@ impl Store for ConsulStore {
                 return Ok(Some(Stored { content, version: StoreVersion(entry.modify_index.to_string()) }));
             }
         }
-        Err(StoreError::transient(format!("other processes replace the state {} while it is read", self.api.shown(&key))))
+        Err(StoreError::transient(format!(
+            "other processes replace the state {} while it is read",
+            self.api.shown(&key)
+        )))
     }
 
     fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError> {

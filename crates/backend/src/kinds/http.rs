@@ -226,6 +226,10 @@ impl Store for HttpStore {
         }
     }
 
+    fn has_locks(&self) -> bool {
+        self.unlock.is_some()
+    }
+
     fn retries(&self) -> Option<Retries> {
         Some(self.retries)
     }
@@ -254,7 +258,9 @@ fn only_default(workspace: &str) -> Result<(), StoreError> {
 fn not_a_page(request: &Request, response: &Response) -> Result<(), StoreError> {
     if response.is_success() && response.body.trim_ascii_start().starts_with(b"<") {
         let (method, url, said) = (&request.method, shown(&request.url), excerpt(response).unwrap_or_default());
-        return Err(StoreError::lasting(format!("{method} {url}: the response does not come from a state server: {said}")));
+        return Err(StoreError::lasting(format!(
+            "{method} {url}: the response does not come from a state server: {said}"
+        )));
     }
     Ok(())
 }

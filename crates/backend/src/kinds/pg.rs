@@ -88,6 +88,7 @@ pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> R
         settings,
         free: Mutex::default(),
         locks: Mutex::default(),
+        broken: Mutex::default(),
         journal_table: journal::Table::default(),
     };
     let mut attempt = 0;
@@ -111,6 +112,8 @@ struct Pg {
     /// A session that holds no lock.
     free: Mutex<Option<Arc<Session>>>,
     locks: Mutex<Vec<Held>>,
+    /// Sessions that broke while they took a lock.
+    broken: Mutex<Vec<LockId>>,
     journal_table: journal::Table,
 }
 
@@ -127,8 +130,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Pg {
     fn prepare(&self) -> Result<(), StoreError> {
-        let session = self.session().map_err(|error| self.failed("connect", &error))?;
-        self.layout.prepare(&session).map_err(|error| self.failed("create the table of states", &error))
+        let session = self.session().map_err(|error| self.failed("connect to", &error))?;
+        self.layout.prepare(&session).map_err(|error| self.failed("create the table of states on", &error))
     }
 
     /// A session that holds no lock.
@@ -154,11 +157,7 @@ impl Pg {
     }
 
     /// Reads with the session of the lock, if there is one that is alive, or another.
-    fn with_reader<T>(
-        &self,
-        workspace: &str,
-        read: impl FnOnce(&Session) -> Result<T, PgError>,
-    ) -> Result<T, PgError> {
+    fn with_reader<T>(&self, workspace: &str, read: impl FnOnce(&Session) -> Result<T, PgError>) -> Result<T, PgError> {
         let held = self.held(workspace).filter(|held| !held.session.is_closed());
         let session = match held {
             Some(held) => held.session,
@@ -178,7 +177,7 @@ impl Pg {
     fn failed(&self, request: &str, error: &PgError) -> StoreError {
         let kind = if error.may_pass() { StoreErrorKind::Transient } else { StoreErrorKind::Lasting };
         let hint = self.hint(error).map(|hint| format!(". {hint}")).unwrap_or_default();
-        StoreError::new(kind, format!("failed to {request} on {}: {}{hint}", self.server(), error.reason()))
+        StoreError::new(kind, format!("failed to {request} {}: {}{hint}", self.server(), error.reason()))
     }
 
     /// The same for the session of a lock, which is lost if the session is.
@@ -208,7 +207,7 @@ impl Pg {
     fn why_not_written(&self, session: &Session, key: Option<i64>) -> StoreError {
         let held = key.map(|key| session.value::<bool>(&format!("SELECT {}", holds(key)), &[]));
         match held {
-            Some(Err(error)) => self.failed_under_lock("write the state", &error),
+            Some(Err(error)) => self.failed_under_lock("write the state on", &error),
             Some(Ok(false)) => StoreError::new(StoreErrorKind::LockLost, "the session does not hold the lock any more"),
             Some(Ok(true)) | None => {
                 StoreError::new(StoreErrorKind::Conflict, "the row of the state has changed since it was read")
@@ -220,7 +219,7 @@ impl Pg {
     fn writer(&self, workspace: &str, lock: Option<&LockId>) -> Result<(Arc<Session>, Option<i64>), StoreError> {
         let Some(id) = lock else {
             // A command with -lock=false beside one that holds the lock, or without any.
-            return Ok((self.session().map_err(|error| self.failed("connect", &error))?, None));
+            return Ok((self.session().map_err(|error| self.failed("connect to", &error))?, None));
         };
         match self.held(workspace).filter(|held| held.id == *id) {
             Some(held) => Ok((held.session, Some(held.key))),
@@ -230,7 +229,12 @@ impl Pg {
 
     fn refusal(&self, session: &Session, key: i64) -> LockRefusal {
         match locks::holders(session, &[key]) {
-            Err(error) => LockRefusal::Store(self.failed("ask who holds the lock", &error)),
+            Err(error) => LockRefusal::Store(self.failed("ask who holds the lock on", &error)),
+            Ok(holders) if holders.iter().any(|holder| self.ends_broken_attempt(session, holder)) => {
+                LockRefusal::Store(StoreError::transient(
+                    "the server ends the session of an earlier attempt to lock it",
+                ))
+            }
             // Without a holder the lock was freed in the meantime.
             Ok(holders) => {
                 let holder = holders.first().map(|holder| Box::new(holder.to_lock_holder(key)));
@@ -239,9 +243,15 @@ impl Pg {
         }
     }
 
+    /// Ends a session of this process that broke while it took the lock, and that lives on for the server.
+    fn ends_broken_attempt(&self, session: &Session, holder: &Holder) -> bool {
+        let is_ours = locked(&self.broken).iter().any(|id| holder.is(id));
+        is_ours && session.value::<bool>(&format!("SELECT pg_terminate_backend({})", holder.process), &[]).is_ok()
+    }
+
     /// Ends a session that holds the lock of a state, for a user who names it.
     fn force_unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal> {
-        let failed = |error: PgError| UnlockRefusal::Failed(self.failed("release the lock", &error));
+        let failed = |error: PgError| UnlockRefusal::Failed(self.failed("release the lock on", &error));
         let session = self.session().map_err(failed)?;
         let keys = locks::keys(&session, &self.layout, workspace).map_err(failed)?;
         let holders = locks::holders(&session, &keys).map_err(failed)?;
@@ -296,7 +306,7 @@ impl Store for Pg {
             let rows = session.query(&format!("SELECT name FROM {} WHERE name IS NOT NULL", self.layout.table), &[])?;
             rows.iter().map(|row| field(row, 0)).collect()
         });
-        listed.map_err(|error| self.failed("list the states", &error))
+        listed.map_err(|error| self.failed("list the states on", &error))
     }
 
     fn read(&self, workspace: &str) -> Result<Option<Stored>, StoreError> {
@@ -309,7 +319,7 @@ impl Store for Pg {
             };
             rows.first().map(stored).transpose()
         });
-        read.map_err(|error| self.failed("read the state", &error))
+        read.map_err(|error| self.failed("read the state on", &error))
     }
 
     /// The version is the transaction that wrote the row. The statement compares it, and that the session holds the lock.
@@ -335,8 +345,8 @@ impl Store for Pg {
             }
         };
         let under_lock = |error: &PgError| match key {
-            Some(_) => self.failed_under_lock("write the state", error),
-            None => self.failed("write the state", error),
+            Some(_) => self.failed_under_lock("write the state on", error),
+            None => self.failed("write the state on", error),
         };
         let rows = written.map_err(|error| under_lock(&error))?;
         match rows.first() {
@@ -351,20 +361,26 @@ impl Store for Pg {
             session.query(&statement, &[(&workspace, Type::TEXT)])?;
             self.remove_journal(session, workspace)
         });
-        deleted.map_err(|error| self.failed("delete the state", &error))
+        deleted.map_err(|error| self.failed("delete the state on", &error))
     }
 
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
-        let failed = |error: PgError| LockRefusal::Store(self.failed("lock the state", &error));
+        let failed = |error: PgError| LockRefusal::Store(self.failed("lock the state on", &error));
         // The session of a lock holds no other lock: a second attempt by the same session would succeed.
-        let session = self.session().map_err(failed)?;
-        *locked(&self.free) = None;
+        let free = locked(&self.free).take();
+        let session = match free.filter(|session| !session.is_closed()) {
+            Some(session) => session,
+            None => Arc::new(Session::open(&self.settings, &self.runtime).map_err(failed)?),
+        };
         let application = self.settings.application.during(&holder.operation);
-        let attempt = locks::prepare(&session, &application)
-            .and_then(|()| locks::try_lock(&session, &self.layout, workspace));
+        let attempt =
+            locks::prepare(&session, &application).and_then(|()| locks::try_lock(&session, &self.layout, workspace));
         match attempt {
             // The session may hold the lock although the response was lost. It ends here, and the lock with it.
-            Err(error) => Err(failed(error)),
+            Err(error) => {
+                locked(&self.broken).push(locks::id_of(session.process));
+                Err(failed(error))
+            }
             Ok(Attempt::Refused(key)) => {
                 let refusal = self.refusal(&session, key);
                 locked(&self.free).get_or_insert(session);
@@ -407,10 +423,8 @@ impl Store for Pg {
         match held.session.value::<bool>(&format!("SELECT {}", holds(held.key)), &[]) {
             Ok(true) => Ok(LockCheck::Held),
             Ok(false) => Ok(LockCheck::Lost("the session does not hold it any more".to_owned())),
-            Err(error @ PgError::Broken(_)) => {
-                Ok(LockCheck::Lost(format!("{}, which frees the lock", error.reason())))
-            }
-            Err(error) => Err(self.failed("check the lock", &error)),
+            Err(error @ PgError::Broken(_)) => Ok(LockCheck::Lost(format!("{}, which frees the lock", error.reason()))),
+            Err(error) => Err(self.failed("check the lock on", &error)),
         }
     }
 

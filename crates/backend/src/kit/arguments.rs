@@ -24,6 +24,16 @@ pub struct Argument {
     is_required: bool,
     environment: &'static [&'static str],
     default: Option<Value>,
+    empty: EmptyString,
+}
+
+/// What an empty string means as the value of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EmptyString {
+    /// Quirk: nothing is set, as it is for most arguments of OpenTofu's backends.
+    Unset,
+    /// It is the value.
+    Value,
 }
 
 impl Argument {
@@ -40,7 +50,7 @@ impl Argument {
     /// An argument with an attribute schema of its own, such as nested objects.
     pub fn of(name: &'static str, attribute: Attribute) -> Argument {
         let attribute = Attribute { required: false, optional: true, ..attribute };
-        Argument { name, attribute, is_required: false, environment: &[], default: None }
+        Argument { name, attribute, is_required: false, environment: &[], default: None, empty: EmptyString::Unset }
     }
 
     /// The first of these environment variables that is set gives the value, unless the configuration does.
@@ -53,6 +63,17 @@ impl Argument {
     #[must_use]
     pub fn default_to(self, value: Value) -> Argument {
         Argument { default: Some(value), ..self }
+    }
+
+    /// An empty string is a value of its own, and not the same as no value.
+    #[must_use]
+    pub fn or_empty(self) -> Argument {
+        Argument { empty: EmptyString::Value, ..self }
+    }
+
+    /// Whether a value counts as not set.
+    fn is_unset(&self, value: &Value) -> bool {
+        value.is_null() || (self.empty == EmptyString::Unset && is_unset(value))
     }
 
     /// The value is a credential. No message shows it.
@@ -99,6 +120,11 @@ impl ArgumentSchema {
     /// The type of an argument; none if there is no such argument.
     pub fn type_of(&self, name: &str) -> Option<Type> {
         self.arguments.get(name).map(|argument| argument.attribute.spec_type())
+    }
+
+    /// The description of an argument for people.
+    pub fn description_of(&self, name: &str) -> &str {
+        self.arguments.get(name).map_or("", |argument| argument.attribute.description.as_str())
     }
 
     /// Whether the value of an argument is a credential.
@@ -170,6 +196,11 @@ impl Arguments {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
+    /// The object with all arguments and nested blocks.
+    pub fn value(&self) -> &Value {
+        &self.0
+    }
+
     /// The value of an argument or nested block; null if it is not set.
     pub fn get(&self, name: &str) -> Value {
         ops::get_attr(&self.0, name).unwrap_or_else(|_| Value::null_dynamic())
@@ -202,6 +233,12 @@ impl Arguments {
             View::Set(items) => items.iter().filter_map(|item| item.as_str().cloned()).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// The strings of a map argument.
+    pub fn text_map(&self, name: &str) -> BTreeMap<String, String> {
+        let entries = self.get(name).entries().unwrap_or_default().into_iter();
+        entries.filter_map(|(key, value)| Some((key.to_string(), value.as_str()?.to_string()))).collect()
     }
 
     /// The arguments of a nested object or single nested block; none if it is not set.
@@ -243,7 +280,7 @@ impl Arguments {
     pub fn resolved(&self, schema: &ArgumentSchema, environment: &Environment) -> Result<Arguments, Diagnostics> {
         let mut resolved = self.clone();
         let mut problems = Diagnostics::new();
-        for argument in schema.arguments.values().filter(|argument| is_unset(&self.get(argument.name))) {
+        for argument in schema.arguments.values().filter(|argument| argument.is_unset(&self.get(argument.name))) {
             let mut set = argument.environment.iter().filter_map(|name| Some((name, environment.get(name)?)));
             let Some((variable, text)) = set.next() else { continue };
             match convert(&Value::string(text), &argument.attribute.spec_type()) {
@@ -262,7 +299,7 @@ impl Arguments {
     /// With defaults where nothing else is set, whatever the environment says.
     #[must_use]
     pub fn with_defaults(&self, schema: &ArgumentSchema) -> Arguments {
-        let unset = schema.arguments.values().filter(|argument| is_unset(&self.get(argument.name)));
+        let unset = schema.arguments.values().filter(|argument| argument.is_unset(&self.get(argument.name)));
         unset.fold(self.clone(), |filled, argument| match &argument.default {
             Some(default) => filled.with(argument.name, default),
             None => filled.with(argument.name, &Value::null(argument.attribute.implied_type())),

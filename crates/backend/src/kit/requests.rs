@@ -19,14 +19,20 @@ const EXCERPT: usize = 300;
 /// Sends a request once. Responses of any status are returned, except those that ask to try again later, which are
 /// transient failures.
 pub(crate) fn exchange(client: &HttpClient, request: Request) -> Result<Response, StoreError> {
+    let asked = Request { method: request.method.clone(), ..Request::new(request.url.clone()) };
+    let response = respond(client, request)?;
+    match response.may_pass() {
+        true => Err(unexpected(&asked, &response)),
+        false => Ok(response),
+    }
+}
+
+/// Sends a request once and returns the response, whatever its status is: for stores that read errors of their server.
+pub(crate) fn respond(client: &HttpClient, request: Request) -> Result<Response, StoreError> {
     let limit = request.limit.or(Some(STATE_LIMIT));
     let timeout = request.timeout.or(Some(TIMEOUT));
     let request = Request { retries: Some(0), limit, timeout, ..request };
-    let response = client.get(&request).map_err(|error| failed(&request, &error))?;
-    match response.may_pass() {
-        true => Err(unexpected(&request, &response)),
-        false => Ok(response),
-    }
+    client.get(&request).map_err(|error| failed(&request, &error))
 }
 
 /// A request without response.
@@ -46,12 +52,18 @@ pub(crate) fn unexpected(request: &Request, response: &Response) -> StoreError {
     error
 }
 
+/// The message in an error document of JSON: `{"error": {"message": ..}}`.
+fn message(body: &[u8]) -> Option<String> {
+    let document: serde_json::Value = serde_json::from_slice(body).ok()?;
+    document["error"]["message"].as_str().map(str::to_owned)
+}
+
 /// The beginning of what a server said, on one line; none for an empty response.
 pub(crate) fn excerpt(response: &Response) -> Option<String> {
     if response.media_type().is_some_and(|kind| kind == "text/html") {
         return Some("the response is an HTML page, so the URL may be that of a proxy or a login page".to_owned());
     }
-    let text = String::from_utf8_lossy(&response.body);
+    let text = message(&response.body).unwrap_or_else(|| String::from_utf8_lossy(&response.body).into_owned());
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut line = words.join(" ");
     if let Some((end, _)) = line.char_indices().nth(EXCERPT) {

@@ -33,6 +33,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal>;
     /// Releases the lock with this id, also if another process holds it.
     fn unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal>;
+    /// Whether its arguments enable locks.
+    fn has_locks(&self) -> bool {
+        true
+    }
     /// Whether the lock with this id still is what keeps other runs out. A running apply asks from a thread of its own, at
     /// intervals. A store that has to renew its lock does it here or in a thread of its own.
     fn check_lock(&self, _workspace: &str, _id: &LockId) -> Result<LockCheck, StoreError> {

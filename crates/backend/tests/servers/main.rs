@@ -4,10 +4,16 @@
 //! identically over all of them. Tests of a server that is not installed report themselves as ignored, with the server in
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
+mod azurite;
+mod consul;
+mod gcs;
+mod http;
 mod kubernetes;
 mod local_memory;
 mod pg;
+mod pg_cuts;
 mod relay;
+mod s3;
 mod subject;
 mod suite;
 
@@ -21,9 +27,14 @@ use subject::{Lazy, Subject};
 /// All backends on all servers.
 fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
+    all.extend(gcs::subjects());
+    all.extend(consul::subjects());
+    all.extend(http::subjects());
     all.extend(local_memory::subjects());
     all.extend(kubernetes::subjects());
     all.extend(pg::subjects());
+    all.extend(s3::subjects());
+    all.extend(azurite::subjects());
     all
 }
 
@@ -46,6 +57,7 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{}: {name}", lazy.name), run).with_ignored_flag(is_ignored));
         }
     }
+    trials.extend(consul::trials());
     trials.extend(kubernetes::trials());
     trials.extend(pg::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use serde_json::{Value as Json, json};
-use yuba_backend::{Backends, BackendConfiguration, BackendEnvironment, LockRefusal};
 use yuba_backend::kit::Retries;
+use yuba_backend::{BackendConfiguration, BackendEnvironment, Backends, LockRefusal};
 use yuba_net::Environment;
 use yuba_testkit::servers::{PostgreSql, is_installed, is_required, postgresql};
 
@@ -18,12 +18,22 @@ const DATABASE: &str = "tofu_state";
 
 struct Pg {
     server: PostgreSql,
+    users: Users,
 }
 
-fn start() -> Option<Pg> {
+/// Who uses a server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Users {
+    /// Tests that run at the same time.
+    Many,
+    /// One test, which may stop it.
+    One,
+}
+
+fn start(users: Users) -> Option<Pg> {
     let server = postgresql()?;
     server.create_database(DATABASE);
-    Some(Pg { server })
+    Some(Pg { server, users })
 }
 
 impl Subject for Pg {
@@ -43,8 +53,10 @@ impl Subject for Pg {
         true
     }
     fn interrupt(&self) -> bool {
-        self.server.kill();
-        true
+        if self.users == Users::One {
+            self.server.kill();
+        }
+        self.users == Users::One
     }
     fn resume(&self) {
         self.server.restart();
@@ -52,12 +64,12 @@ impl Subject for Pg {
 }
 
 pub(crate) fn subjects() -> Vec<Lazy> {
-    let start = || start().map(|pg| Arc::new(pg) as Started);
+    let start = || start(Users::Many).map(|pg| Arc::new(pg) as Started);
     vec![Lazy::new("pg on PostgreSQL", "postgresql", is_installed("postgresql"), start)]
 }
 
 /// The server of the tests below. They do not stop it.
-static SERVER: LazyLock<Option<Pg>> = LazyLock::new(start);
+static SERVER: LazyLock<Option<Pg>> = LazyLock::new(|| start(Users::Many));
 
 type Test = fn(&Pg);
 
@@ -65,6 +77,9 @@ type Test = fn(&Pg);
 pub(crate) fn trials() -> Vec<Trial> {
     let shared: &[(&str, Test)] = &[
         ("two writers take turns 100 times", two_writers_take_turns),
+        ("a connection that breaks at any request loses nothing", |pg| {
+            crate::pg_cuts::a_cut_at_any_request_loses_nothing(pg, pg.server.port());
+        }),
         ("two machines create a state one after the other", two_machines_create_a_state),
         ("a lock that its session lost refuses writes", a_lock_that_its_session_lost_refuses_writes),
         ("a refused lock names the session of another program", a_refused_lock_names_another_program),
@@ -76,6 +91,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("the socket and settings of the server are used", the_socket_is_used),
     ];
     let own: &[(&str, Test)] = &[
+        ("an outage loses nothing on a server of its own", |pg| crate::suite::an_outage_loses_nothing(pg)),
         ("a server that restarts during a run ends its lock", a_restart_ends_the_lock),
         ("a server that does not respond is noticed", a_frozen_server_delays),
     ];
@@ -90,7 +106,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         all.push(trial(name, Box::new(run)));
     }
     for (name, test) in own {
-        let run = move || start().as_ref().map(test).ok_or_else(missing);
+        let run = move || start(Users::One).as_ref().map(test).ok_or_else(missing);
         all.push(trial(name, Box::new(run)));
     }
     all
@@ -205,7 +221,8 @@ fn a_wrong_password_is_named(pg: &Pg) {
     pg.server.sql(DATABASE, "create role pwuser login password 'right'; grant create on database tofu_state to pwuser");
     pg.server.sql(DATABASE, "grant create on schema public to pwuser");
     let schema = unique("password");
-    let with = |user: &str| json!({ "conn_str": connection(pg, user, DATABASE, "sslmode=disable"), "schema_name": schema });
+    let with =
+        |user: &str| json!({ "conn_str": connection(pg, user, DATABASE, "sslmode=disable"), "schema_name": schema });
     let message = refused(&with("pwuser:wr0ng%20one"), &[]).expect("the password is wrong");
     assert!(message.contains("28P01") && message.contains("127.0.0.1:"), "{message}");
     assert!(!message.contains("wr0ng"), "{message}");
@@ -320,7 +337,8 @@ fn the_socket_is_used(pg: &Pg) {
     assert_eq!(refused(&json!({ "conn_str": string, "schema_name": schema }), &variables), None);
     let message = refused(&json!({ "conn_str": "user=tofu dbname=tofu_state no_such_setting=1" }), &variables);
     assert!(message.is_some_and(|message| message.contains("no_such_setting")));
-    let message = refused(&json!({ "conn_str": "user=tofu dbname=tofu_state target_session_attrs=standby" }), &variables);
+    let message =
+        refused(&json!({ "conn_str": "user=tofu dbname=tofu_state target_session_attrs=standby" }), &variables);
     assert!(message.is_some_and(|message| message.contains("not a standby")));
 }
 

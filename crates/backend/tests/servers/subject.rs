@@ -10,6 +10,9 @@ use yuba_backend::fake::FAKE;
 use yuba_backend::kit::Retries;
 use yuba_backend::{Backend, BackendConfiguration, BackendEnvironment, Backends, LockHolder, StateStore, Storage};
 use yuba_net::Environment;
+use yuba_net::credentials::Credentials;
+use yuba_net::discovery::Services;
+use yuba_net::http::{ClientOptions, HttpClient, HttpSettings};
 
 use crate::Started;
 
@@ -26,6 +29,10 @@ pub(crate) trait Subject: Send + Sync {
     /// A name of a workspace with all kinds of characters that the server allows.
     fn workspace(&self) -> &'static str {
         "feature-x_1.2"
+    }
+    /// How its HTTP client differs from that of a run without CLI configuration.
+    fn client_options(&self) -> ClientOptions {
+        ClientOptions::default()
     }
     /// What it can do.
     fn abilities(&self) -> Abilities {
@@ -147,7 +154,11 @@ impl Machine {
         let home = data_dir.join("home");
         let variables = subject.environment().into_iter();
         let variables = Environment::new(variables, Some(home), data_dir.clone());
+        let client = HttpClient::new(HttpSettings::default()).with_options(subject.client_options());
+        let credentials = Arc::new(Credentials::new(Default::default(), &variables));
+        let services = Arc::new(Services::new(client, credentials, Default::default()));
         let environment = BackendEnvironment {
+            services,
             retries: Retries { attempts: 4, pause: Duration::from_millis(50), longest: Duration::from_millis(500) },
             lock_checks: Duration::from_millis(200),
             ..BackendEnvironment::new(variables, &data_dir)

@@ -353,7 +353,7 @@ fn a_damaged_state_is_an_error(subject: &dyn Subject) {
     }
 }
 
-fn an_outage_loses_nothing(subject: &dyn Subject) {
+pub(crate) fn an_outage_loses_nothing(subject: &dyn Subject) {
     let name = unique("outage");
     let machine = Machine::new(subject, &name);
     add(&machine, "default", 1);

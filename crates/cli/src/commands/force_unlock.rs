@@ -66,15 +66,19 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 fn unlock(messages: &mut Messages<'_>, settings: &ForceUnlockSettings) -> Result<(), Refusal> {
     let location = state_access::location(&settings.project, &settings.state)?;
     if settings.approval == Approval::Prompt {
-        if location.locks_end_with_processes() {
+        if location.is_file() {
             return Err(diagnostics::local_lock_not_removable().into());
         }
         let question = "Do you really want to force-unlock?";
         let more = "Other processes can then change the state, even if the process that locked it is still running.\n  Only \
                     'yes' will be accepted to confirm.";
-        if !messages.confirm(question, more) {
-            messages.tell("force-unlock cancelled.");
-            return Err(Refusal::default());
+        match messages.confirm(question, more) {
+            Ok(true) => {}
+            Ok(false) => {
+                messages.tell("force-unlock cancelled.");
+                return Err(Refusal::default());
+            }
+            Err(reason) => return Err(diagnostics::not_confirmed(&reason).into()),
         }
     }
     location.unlock(&settings.lock_id)?;

@@ -12,7 +12,7 @@ use yuba_syntax::{Diagnostics, SourceFile, Sources};
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
-use crate::operate::{self, diagnostics};
+use crate::operate::{self, Waiting, diagnostics};
 use crate::operation_output::{OperationOutput, OutputSettings};
 use crate::settings::{Prompts, VAR, VAR_FILE, project};
 use crate::signals::Stop;
@@ -102,14 +102,15 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         Ok(loaded) => loaded,
         Err(refusal) => return operate::failed(&mut output, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(&lock, &mut || output.waiting()) {
+    let stop = Stop::watch();
+    let locked = match loaded.lock(&lock, &mut Waiting { output: &output, stop: &stop }) {
         Ok(locked) => locked,
         Err(refusal) => return operate::failed(&mut output, &refusal.problems, &refusal.sources),
     };
     output.report(locked.encryption_warnings(), &loaded.sources);
     let prepared = Cell::new(false);
     let events = |event: Event| tell(&output, &prepared, &id, &event);
-    let imported = operate::with_progress(&output, &Stop::watch(), |progress| {
+    let imported = operate::with_progress(&output, &stop, |progress| {
         locked.import(addr, id.as_str().into(), Progress { events: &events, ..progress })
     });
     let has_failed = imported.has_failed();

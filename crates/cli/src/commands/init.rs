@@ -1,13 +1,16 @@
 //! `yuba init`: initializes a working directory.
 
-use std::io::{BufRead as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use yuba_eval::inputs::Ask;
 use yuba_session::backend::StateFlags;
 use yuba_session::install::{self, InitEvent, InitRequest, Versions};
+use yuba_session::migration::CopyApproval;
+use yuba_session::prompt::{Prompt, Question, Typing};
 use yuba_session::provider_install::ProviderFlags;
 use yuba_syntax::Diagnostics;
+use yuba_view::diagnostic::Style;
 
 use super::{Command, JsonForm, Run};
 use crate::diagnostics;
@@ -18,6 +21,7 @@ use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask, may_ask};
 use crate::signals::Cancel;
 use crate::terminal::Terminal;
+use crate::typing::{self, Unseen};
 
 pub(crate) const COMMAND: Command = Command {
     name: "init",
@@ -94,7 +98,8 @@ impl InitSettings {
         }
         let (reconfigure, force_copy) = (args.is_on("reconfigure"), args.is_on("force-copy"));
         let migrate = args.is_on("migrate-state") || force_copy;
-        if reconfigure && migrate {
+        // Quirk: -force-copy with -reconfigure copies local states without a prompt.
+        if reconfigure && args.is_on("migrate-state") {
             return Err(Failure::usage(diagnostics::migration_flags_conflict()));
         }
         let json = JsonSettings::resolve(args)?;
@@ -134,11 +139,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         backend_config: &settings.backend_config,
         reconfigure: settings.reconfigure,
         migrate: settings.migrate,
-        confirm: match () {
-            () if settings.force_copy => Some(Box::new(|_: &str, _: &str| Some(true))),
-            () if settings.may_prompt => Some(Box::new(confirmed)),
-            () => None,
-        },
+        copying: if settings.force_copy { CopyApproval::Given } else { CopyApproval::Prompt },
+        prompt: settings.may_prompt.then(|| prompt(messages.terminal().style())),
         flags: settings.state,
         modules: settings.modules,
         from_module: settings.from_module.as_deref(),
@@ -207,17 +209,29 @@ fn conclude(messages: &mut Messages<'_>, outcome: install::InitOutcome) -> Outco
     }
 }
 
-/// Prompts for approval to copy a state. `None` if standard input has ended.
-fn confirmed(question: &str, more: &str) -> Option<bool> {
-    let mut stdout = std::io::stdout();
-    let prompt = format!("{question}\n  {more}\n\n  Enter a value: ");
-    stdout.write_all(prompt.as_bytes()).and_then(|()| stdout.flush()).ok()?;
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line).ok()?;
-    let _ = stdout.write_all(b"\n");
-    match line.trim() {
-        "yes" => Some(true),
-        _ if read == 0 => None,
-        _ => Some(false),
-    }
+/// Prompts on standard output and reads standard input. Ctrl-C ends the prompt with an error, so that locks are released.
+fn prompt(style: Style) -> Box<Prompt> {
+    let bold = move |text: &str| match style {
+        Style::Coloured => format!("\x1b[1m{text}\x1b[0m"),
+        Style::Plain => text.to_owned(),
+    };
+    Box::new(move |question: &Question<'_>| {
+        let mut text = format!("{}\n", bold(question.query));
+        for line in question.description.lines() {
+            text.push_str(&format!("  {line}\n"));
+        }
+        if !question.description.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("  {} ", bold("Enter a value:")));
+        let unseen = (question.typing == Typing::Hidden).then(Unseen::begin);
+        let mut stdout = std::io::stdout();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| error.to_string())?;
+        let line = typing::interruptible_line();
+        drop(unseen);
+        if line.is_ok() {
+            let _ = stdout.write_all(b"\n");
+        }
+        line
+    })
 }

@@ -108,8 +108,8 @@ fn consent(messages: &mut Messages<'_>, hosts: &Hosts, host: &Hostname, means: &
     text.push_str(&storage(hosts, host, "If login is successful, Yuba will store the token"));
     messages.say(&text, text.trim());
     match messages.confirm("Do you want to proceed?", "Only 'yes' will be accepted to confirm.") {
-        true => Ok(()),
-        false => Err(diagnostics::login_cancelled()),
+        Ok(true) => Ok(()),
+        Ok(false) | Err(_) => Err(diagnostics::login_cancelled()),
     }
 }
 

@@ -15,6 +15,7 @@ mod modules;
 mod profile;
 mod prompt;
 mod providers;
+mod saved_backend;
 mod saving;
 mod state;
 mod test_command;

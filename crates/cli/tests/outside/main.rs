@@ -3,12 +3,17 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod azurerm;
+mod backend_records;
+mod clear_text;
+mod encryption;
 mod full_disk;
+mod gcs;
 mod git;
 mod interchange;
-mod kubernetes;
 mod real_providers;
 mod records;
+mod remote_states;
 
 use std::process::ExitCode;
 
@@ -39,9 +44,58 @@ fn main() -> ExitCode {
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
     }
+    for (name, test) in gcs::all() {
+        let present = tofu && yuba_testkit::servers::is_installed("fake-gcs-server");
+        trials.push(needs("tofu and fake-gcs-server", present, &format!("backend \"gcs\": {name}"), test));
+    }
+    for (name, test) in backend_records::all() {
+        trials.push(needs("tofu", tofu, &format!("both accept the record of a backend: {name}"), test));
+    }
+    let [has_consul, has_vault] = ["consul", "vault-transit"].map(yuba_testkit::servers::is_installed);
+    trials.push(needs("tofu", tofu, "one remote state: http", remote_states::on_http));
+    let with_consul = tofu && has_consul;
+    trials.push(needs("tofu and consul", with_consul, "one remote state: consul", remote_states::on_consul));
+    let gzip = remote_states::on_consul_with_gzip;
+    trials.push(needs("tofu and consul", with_consul, "one remote state: consul with gzip", gzip));
+    let has_moto = yuba_testkit::servers::is_installed("moto");
+    for (name, test) in [
+        ("s3 with lock objects", remote_states::on_s3_with_lock_objects as fn()),
+        ("s3 with a lock table", remote_states::on_s3_with_a_lock_table),
+        ("s3 with both locks", remote_states::on_s3_with_both_locks),
+    ] {
+        trials.push(needs("tofu and moto", tofu && has_moto, &format!("one remote state: {name}"), test));
+    }
+    let aws_kms = encryption::with_aws_kms;
+    trials.push(needs("tofu and moto", tofu && has_moto, "both encrypt: key provider aws_kms", aws_kms));
+    let openbao = encryption::with_openbao;
+    trials.push(needs("tofu and vault-transit", tofu && has_vault, "both encrypt: key provider openbao", openbao));
+    let external = encryption::with_an_external_method;
+    let has_python = has_program("python3");
+    trials.push(needs("tofu and python3", tofu && has_python, "both encrypt: method external", external));
+    let has_postgresql = yuba_testkit::servers::is_installed("postgresql");
+    trials.push(needs("sh", has_program("sh"), "no clear text with the local backend", clear_text::on_local));
+    trials.push(needs("sh", has_program("sh"), "no clear text with the http backend", clear_text::on_http));
+    trials.push(needs("postgresql", has_postgresql, "no clear text with the pg backend", clear_text::on_pg));
+    trials.push(needs(
+        "sh",
+        has_program("sh"),
+        "clear text is found where nothing is encrypted",
+        clear_text::the_search_works,
+    ));
+    for (name, test) in [
+        ("both apply in turns", azurerm::both_apply_in_turns as fn()),
+        ("locks exclude each other", azurerm::locks_exclude_each_other),
+    ] {
+        let present = tofu && azurerm::is_available();
+        trials.push(needs("tofu,azurite", present, &format!("states in azurerm: {name}"), test));
+    }
     let has_kubernetes = tofu && ["kube-apiserver", "etcd"].into_iter().all(yuba_testkit::servers::is_installed);
-    let kubernetes = kubernetes::one_state_for_both;
-    trials.push(needs("tofu and kube-apiserver", has_kubernetes, "one remote state: kubernetes", kubernetes));
+    for (name, test) in [
+        ("one remote state: kubernetes", remote_states::on_kubernetes as fn()),
+        ("both write the same objects: kubernetes", remote_states::objects_of_kubernetes),
+    ] {
+        trials.push(needs("tofu and kube-apiserver", has_kubernetes, name, test));
+    }
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));

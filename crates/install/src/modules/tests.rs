@@ -136,7 +136,8 @@ fn other_kinds_are_refused_clearly() {
     let sandbox = Sandbox::new("", "");
     for (source, expect) in [
         ("s3::https://s3.amazonaws.com/b/k.zip", "Amazon S3 is not supported yet"),
-        ("gcs::https://www.googleapis.com/storage/v1/b/k.zip", "Google Cloud Storage is not supported yet"),
+        ("gcs::https://example.com/storage/v1/b/k.zip", "is not an address of Google Cloud Storage"),
+        ("gcs::https://www.googleapis.com/storage/v1/b", "is not an address of Google Cloud Storage"),
         ("hg::https://example.com/x", "Mercurial"),
         ("nfs::https://example.com/x", "no way known to download from \"nfs\""),
         ("git::ext::sh", "git cannot be used with \"ext\""),
@@ -346,4 +347,121 @@ fn packages_of_container_registries() {
     assert_eq!(host.count("/token"), 1);
     let stranger = Repository::plain(hosts.services().client(), &host.name(), "a/b", None);
     assert!(stranger.manifest("v1").is_err_and(|reason| reason.contains("demands credentials, and there are none")));
+}
+
+#[test]
+fn archives_and_directories_of_s3() {
+    let zip = package(&[("main.tf", ""), ("sub/deep.tf", "")]);
+    let host = Host::start(move |asked| {
+        let signed = asked.header("authorization").unwrap_or_default();
+        if !signed.contains("Credential=KEY/") || !signed.contains("/eu-west-1/s3/aws4_request") {
+            return Reply { status: 403, ..Reply::ok("<Error><Code>InvalidAccessKeyId</Code></Error>") };
+        }
+        let list = |keys: &[&str]| {
+            let keys: String = keys.iter().map(|key| format!("<Contents><Key>{key}</Key></Contents>")).collect();
+            Reply::ok(format!("<ListBucketResult>{keys}<IsTruncated>false</IsTruncated></ListBucketResult>"))
+        };
+        match asked.target.as_str() {
+            "/bucket/a/x.zip" | "/bucket/a/plain?versionId=7" => Reply::ok(zip.clone()),
+            "/bucket/?list-type=2&prefix=dir%2F" => list(&["dir/", "dir/a.tf", "dir/sub/b.tf", "dir/sub/"]),
+            "/bucket/?list-type=2&prefix=evil%2F" => list(&["evil/../../x.tf"]),
+            "/bucket/?list-type=2&prefix=none%2F" => list(&[]),
+            "/bucket/dir/a.tf" | "/bucket/dir/sub/b.tf" => Reply::ok("#"),
+            _ => {
+                Reply { status: 404, ..Reply::ok("<Error><Code>NoSuchKey</Code><Message>not there</Message></Error>") }
+            }
+        }
+    });
+    let sandbox = Sandbox::new("", "");
+    let of = |path: &str, query: &str| {
+        let keys = "region=eu-west-1&aws_access_key_id=KEY&aws_access_key_secret=hidden";
+        fetch(&sandbox, &format!("s3::{}?{keys}{query}", host.url(path)))
+    };
+    assert_eq!(of("/bucket/a/x.zip", ""), "main.tf sub");
+    assert_eq!(of("/bucket/a/plain", "&archive=zip&version=7"), "main.tf sub");
+    assert_eq!(of("/bucket/dir", ""), "a.tf sub");
+    for (path, query, expected) in [
+        ("/bucket/missing.zip", "", "NoSuchKey (404): not there"),
+        ("/bucket/none", "", "has no objects below \"none/\""),
+        ("/bucket/evil", "", "cannot be a file of a module"),
+        ("/bucket/a/x.zip", "&checksum=md5:00000000000000000000000000000000", "checksum"),
+        ("/bucket", "", "does not name a bucket and a key"),
+    ] {
+        let said = of(path, query);
+        assert!(said.contains(expected) && !said.contains("hidden"), "{path} {said}");
+    }
+    let refused = fetch(
+        &sandbox,
+        &format!("s3::{}?aws_access_key_id=X&aws_access_key_secret=hidden", host.url("/bucket/a/x.zip")),
+    );
+    assert!(refused.contains("the access key does not exist"), "{refused}");
+}
+
+/// A bucket of an emulator: pages of one object, contents by name.
+fn emulator(objects: &[(&str, Vec<u8>)]) -> Host {
+    let objects: Vec<(String, Vec<u8>)> =
+        objects.iter().map(|(name, content)| ((*name).to_owned(), content.clone())).collect();
+    Host::start(move |asked| {
+        let url = yuba_net::http::Url::parse(&format!("http://h{}", asked.target)).expect("it is a path");
+        let query = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+        if asked.header("authorization").is_some() {
+            return Reply::status(400);
+        }
+        if url.path() == "/storage/v1/b/bucket/o" {
+            let prefix = query("prefix").unwrap_or_default();
+            let names: Vec<_> = objects.iter().filter(|(name, _)| name.starts_with(&prefix)).collect();
+            let at: usize = query("pageToken").and_then(|page| page.parse().ok()).unwrap_or(0);
+            let items: Vec<_> = names.iter().skip(at).take(1).collect();
+            let items: Vec<_> = items
+                .iter()
+                .map(|(name, content)| serde_json::json!({ "name": name, "size": content.len().to_string() }))
+                .collect();
+            let next = (names.len() > at + 1).then(|| (at + 1).to_string());
+            return Reply::json(&serde_json::json!({ "items": items, "nextPageToken": next }).to_string());
+        }
+        let Some(name) = url.path().strip_prefix("/storage/v1/b/bucket/o/") else { return Reply::status(404) };
+        let name = name.replace("%2F", "/").replace("%20", " ");
+        match objects.iter().find(|(known, _)| *known == name) {
+            Some((_, content)) if query("alt").as_deref() == Some("media") => match query("generation").as_deref() {
+                None | Some("7") => Reply::ok(content.clone()),
+                Some(_) => Reply::status(404),
+            },
+            _ => Reply::status(404),
+        }
+    })
+}
+
+#[test]
+fn packages_come_from_google_cloud_storage() {
+    let zip = package(&[("main.tf", "")]);
+    let host = emulator(&[
+        ("a/x.zip", zip),
+        ("a/mod/", Vec::new()),
+        ("a/mod/main.tf", b"".to_vec()),
+        ("a/mod/sub dir/x.tf", b"".to_vec()),
+        ("a/module2/other.tf", b"".to_vec()),
+        ("evil/../../x.tf", b"".to_vec()),
+    ]);
+    let sandbox = Sandbox::new("", "");
+    let check = |source: &str, expect: &str| {
+        let into = sandbox.dir().join("into");
+        let home = sandbox.dir().display().to_string();
+        let environment = [("STORAGE_EMULATOR_HOST", host.name()), ("HOME", home)].into_iter().collect();
+        let settings = HttpSettings { retries: 0, ..HttpSettings::default() };
+        let hosts = Hosts::new(environment).with_limits(settings);
+        let address = format!("gcs::https://www.googleapis.com/storage/v1/{source}");
+        let fetched = hosts.fetcher().fetch(&address, &into);
+        let actual = fetched.map_or_else(|reason| reason, |()| content(&into));
+        files::remove(&into);
+        assert!(actual.contains(expect) && (!expect.ends_with("tf") || actual == expect), "{source}: {actual}");
+    };
+    check("bucket/a/x.zip", "main.tf");
+    check("bucket/a/x.zip#7", "main.tf");
+    check("bucket/a/x.zip#8", "answered \"404 Not Found\"; bucket \"bucket\" or the object does not exist");
+    check("bucket/a/x.zip#latest", "is not the generation of an object");
+    check("bucket/a/x.zip?checksum=md5:00000000000000000000000000000000", "the checksum of what was downloaded is");
+    check("bucket/a/mod", "main.tf sub dir");
+    check("bucket/a/none", "has no objects");
+    check("bucket/evil", "would be stored outside of the module");
+    check("other/a/x.zip", "bucket \"other\" or the object does not exist");
 }

@@ -23,7 +23,7 @@ pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path, hops: 
     let given = address.take("checksum").filter(|given| !given.is_empty());
     let checksum = given.map(|given| checksum(fetcher, &given, &address.url)).transpose()?;
     match format {
-        Some(format) => archive(fetcher, &address.url, Some(format), checksum.as_ref(), into),
+        Some(format) => archive(fetcher, &request(fetcher, address.url), format, checksum.as_ref(), into),
         None if checksum.is_some() => {
             Err("a checksum is for archives only, and this address does not look like one; add \
                                            the argument \"archive\" to say what kind it is"
@@ -34,7 +34,7 @@ pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path, hops: 
 }
 
 /// The checksum that an argument says, or that the list has which it names.
-fn checksum(fetcher: &Fetcher, given: &str, archive: &Url) -> Result<Checksum, String> {
+pub(super) fn checksum(fetcher: &Fetcher, given: &str, archive: &Url) -> Result<Checksum, String> {
     let Some(list) = given.strip_prefix("file:") else { return Checksum::parse(given) };
     let url = Url::parse(list).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some(url) = url else {
@@ -59,28 +59,26 @@ fn request(fetcher: &Fetcher, url: Url) -> Request {
     request
 }
 
-fn archive(
+/// Downloads an archive, compares its checksum and unpacks it.
+pub(super) fn archive(
     fetcher: &Fetcher,
-    url: &Url,
-    format: Option<Format>,
+    request: &Request,
+    format: Format,
     checksum: Option<&Checksum>,
     into: &Path,
 ) -> Result<(), String> {
     let file = Partial::beside(into)?;
-    download(fetcher, &request(fetcher, url.clone()), &file)?;
+    download(fetcher, request, &file.0)?;
     if let Some(checksum) = checksum {
         checksum.check(&file.0)?;
     }
-    let format = match format {
-        Some(format) => format,
-        None => Format::sniff(&file.0)?,
-    };
-    unpack(&file.0, format, into, Limits::default()).map_err(|error| format!("{}: {error}", shown(url)))
+    unpack(&file.0, format, into, Limits::default()).map_err(|error| format!("{}: {error}", shown(&request.url)))
 }
 
-fn download(fetcher: &Fetcher, request: &Request, file: &Partial) -> Result<(), String> {
+/// Downloads to a file that does not exist.
+pub(super) fn download(fetcher: &Fetcher, request: &Request, file: &Path) -> Result<(), String> {
     let client = fetcher.services.client();
-    let response = client.download(request, &file.0, &mut |_, _| {}).map_err(|error| error.to_string())?;
+    let response = client.download(request, file, &mut |_, _| {}).map_err(|error| error.to_string())?;
     match response.is_success() {
         true => Ok(()),
         false => Err(format!("{} answered \"{}\"", shown(&request.url), response.status_text())),
@@ -93,7 +91,7 @@ pub(super) fn direct(fetcher: &Fetcher, location: &Direct, into: &Path) -> Resul
     let request = Request::new(location.url.clone())
         .with_token(location.token.clone())
         .with_header("accept", "application/zip, application/x-tar; *;q=0.1");
-    download(fetcher, &request, &file)?;
+    download(fetcher, &request, &file.0)?;
     let format = Format::sniff(&file.0)?;
     unpack(&file.0, format, into, Limits::default()).map_err(|error| format!("{}: {error}", shown(&location.url)))
 }

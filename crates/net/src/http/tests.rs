@@ -173,3 +173,14 @@ fn pauses_double_vary_and_follow_the_host() {
     assert_eq!(pause(second, 0, Some(Duration::from_secs(7_000))), LONGEST_BACKOFF);
     assert!(pause(second, 60, None) <= LONGEST_BACKOFF);
 }
+
+#[test]
+fn an_interrupt_stops_clients_that_are_made_from_the_interrupted_one() {
+    let client = HttpClient::new(HttpSettings::default());
+    let (derived, lasting) = (client.with_options(ClientOptions::default()), client.uninterrupted());
+    client.interrupt();
+    assert!(client.block_on(async {}).is_err() && derived.block_on(async {}).is_err());
+    assert!(
+        lasting.block_on(async {}).is_ok() && lasting.with_options(ClientOptions::default()).block_on(async {}).is_ok()
+    );
+}

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use ecow::eco_format;
 use yuba_backend::Backends;
-use yuba_syntax::Diagnostic;
+use yuba_syntax::{Diagnostic, Diagnostics};
 
 yuba_syntax::catalogue! {
     /// Neither the `backend` block, `-backend-config` nor the environment sets a required argument of the backend.
-    BACKEND_ARGUMENT_MISSING = error "backend-argument-missing", "Missing required argument";
+    BACKEND_ARGUMENT_MISSING = error "backend-argument-missing", "{argument}: required field is not set";
     /// The `-backend-config` flag sets an argument that the backend does not have.
     BACKEND_ARGUMENT_UNKNOWN = error "backend-argument-unknown", "Invalid backend configuration argument";
     /// The `-backend-config` flag sets an argument to a value of the wrong type.
@@ -18,12 +18,38 @@ yuba_syntax::catalogue! {
     BACKEND_CONFIG_FILE_UNREADABLE = error "backend-config-file-unreadable", "Failed to read file";
     /// The record of the backend in the data directory cannot be written.
     BACKEND_RECORD_NOT_WRITTEN = error "backend-record-not-written", "Failed to save backend configuration";
-    /// The state has to be migrated and no user can be asked whether to copy it.
-    MIGRATION_NOT_CONFIRMED = error "migration-not-confirmed", "Can't ask approval for state migration";
+    /// The record of the backend in the data directory cannot be read.
+    BACKEND_RECORD_NOT_READ = error "backend-record-not-read", "Failed to load state";
+    /// `force-unlock` is used with a backend whose arguments enable no locks.
+    LOCKING_DISABLED = error "locking-disabled", "Locking disabled";
+    /// The local states, which may have to be migrated, cannot be read.
+    LOCAL_STATE_NOT_READ = error "local-state-not-read", "Error reading local state";
+    /// The workspaces of the backend cannot be listed.
+    WORKSPACES_NOT_READ = error "workspaces-not-read", "Failed to get existing workspaces";
+    /// The backend does not have the selected workspace, and the command cannot ask for another.
+    SELECTED_WORKSPACE_MISSING = error "selected-workspace-missing", "Currently selected workspace {workspace} does not exist";
+    /// The user is asked for a workspace and gives no valid answer.
+    WORKSPACE_NOT_CHOSEN = error "workspace-not-chosen", "Failed to select workspace: {reason}";
+    /// The user is asked for a required argument of the backend and gives no answer.
+    BACKEND_ARGUMENT_NOT_ANSWERED = error "backend-argument-not-answered", "Error asking for input to configure backend {backend}: {reason}";
+    /// The state has to be migrated and the command cannot ask whether to copy it.
+    MIGRATION_NOT_CONFIRMED = error "migration-not-confirmed", "Can't ask approval for state migration when interactive input is disabled.";
+    /// The user is asked whether to copy a state and gives no answer.
+    CONFIRMATION_NOT_ANSWERED = error "confirmation-not-answered", "Error asking for confirmation: {reason}";
+    /// Several workspaces have to be migrated and the command cannot ask whether to copy them.
+    MIGRATION_NOT_ASKED = error "migration-not-asked", "Error asking for state migration action: {reason}";
     /// The user refuses to copy the states to the new backend.
     MIGRATION_ABORTED = error "migration-aborted", "Migration aborted by user.";
+    /// The workspaces of a backend cannot be listed before states are migrated.
+    STATES_NOT_INSPECTED = error "states-not-inspected", "Error inspecting states in the {backend} backend:";
+    /// A state cannot be read before it is migrated.
+    MIGRATED_STATE_NOT_LOADED = error "migrated-state-not-loaded", "Error loading default state from the {backend} backend:";
+    /// A state cannot be written to the new backend.
+    STATE_NOT_COPIED = error "state-not-copied", "Error copying state from the previous {backend} backend to the newly configured";
     /// The state of a workspace cannot be copied to the new backend.
-    WORKSPACE_NOT_MIGRATED = error "workspace-not-migrated", "Error migrating the workspace {workspace}";
+    WORKSPACE_NOT_MIGRATED = error "workspace-not-migrated", "Error migrating the workspace {workspace} from the previous {backend} backend";
+    /// Copies of the two states, between which the user decides, cannot be written.
+    INSPECTION_NOT_WRITTEN = error "inspection-not-written", "Error saving temporary state";
     /// A `terraform_remote_state` data source names a backend that does not exist.
     REMOTE_STATE_BACKEND_UNKNOWN = error "remote-state-backend-unknown", "Invalid backend configuration";
     /// The `config` of a `terraform_remote_state` data source does not match the arguments of its backend.
@@ -43,7 +69,13 @@ pub(crate) fn remote_state_arguments_invalid(backend: &str, reason: &str) -> Dia
 
 pub(crate) fn missing_backend_argument(kind: &str, name: &str) -> Diagnostic {
     let detail = eco_format!("The backend \"{kind}\" requires the argument \"{name}\".");
+    // Quirk: the title of this backend differs.
+    let title = match kind {
+        "s3" => "Invalid Value".into(),
+        _ => eco_format!("\"{name}\": required field is not set"),
+    };
     Diagnostic::new(&BACKEND_ARGUMENT_MISSING, detail)
+        .titled(title)
         .hint(eco_format!("Set it in the backend block or with -backend-config=\"{name}=VALUE\"."))
 }
 
@@ -69,17 +101,109 @@ pub(crate) fn backend_record_not_written(path: &Path, error: &io::Error) -> Diag
     Diagnostic::new(&BACKEND_RECORD_NOT_WRITTEN, detail)
 }
 
+pub(crate) fn backend_record_not_read(path: &Path, reason: &str) -> Diagnostic {
+    let detail = eco_format!("Failed to read the record {} of the backend: {reason}.", path.display());
+    Diagnostic::new(&BACKEND_RECORD_NOT_READ, detail)
+        .hint("Fix or restore the file. \"yuba init -reconfigure\" replaces it with the backend of the configuration.")
+}
+
+pub(crate) fn selected_workspace_missing(name: &str) -> Diagnostic {
+    let detail = "The backend has several workspaces, and the selected one is not among them.";
+    Diagnostic::new(&SELECTED_WORKSPACE_MISSING, detail)
+        .titled(eco_format!("Currently selected workspace {name:?} does not exist"))
+        .hint("Set TF_WORKSPACE to an existing workspace, or run the command without -input=false to choose one.")
+}
+
+pub(crate) fn workspace_not_chosen(reason: &str) -> Diagnostic {
+    let detail = "The prompt expects the number of a workspace in the list.";
+    Diagnostic::new(&WORKSPACE_NOT_CHOSEN, detail).titled(eco_format!("Failed to select workspace: {reason}"))
+}
+
+pub(crate) fn argument_not_answered(kind: &str, name: &str, reason: &str) -> Diagnostic {
+    Diagnostic::new(&BACKEND_ARGUMENT_NOT_ANSWERED, eco_format!("The argument \"{name}\" has no value."))
+        .titled(eco_format!("Error asking for input to configure backend {kind:?}: {name}: {reason}"))
+        .hint(eco_format!("Set it in the backend block or with -backend-config=\"{name}=VALUE\"."))
+}
+
 pub(crate) fn migration_not_confirmed() -> Diagnostic {
-    let detail = "Copying the state to the new backend needs a confirmation, and this command cannot ask for input.";
+    let detail = "Both states are unchanged.";
     Diagnostic::new(&MIGRATION_NOT_CONFIRMED, detail)
-        .hint("Use -force-copy to copy the state, or -reconfigure to leave it where it is.")
+        .hint("Use -force-copy to copy the state without a prompt, or remove -input=false.")
+}
+
+/// The reason is the whole title.
+pub(crate) fn not_answered(reason: &str) -> Diagnostic {
+    Diagnostic::new(&CONFIRMATION_NOT_ANSWERED, "Both states are unchanged.").titled(reason)
+}
+
+pub(crate) fn migration_not_asked(reason: &str) -> Diagnostic {
+    Diagnostic::new(&MIGRATION_NOT_ASKED, "No state was copied.")
+        .titled(eco_format!("Error asking for state migration action: {reason}"))
+        .hint("Use -force-copy to copy the states without a prompt.")
 }
 
 pub(crate) fn migration_aborted() -> Diagnostic {
-    Diagnostic::new(&MIGRATION_ABORTED, "Nothing was changed.")
+    Diagnostic::new(&MIGRATION_ABORTED, "No state was copied, and the backend is the same as before.")
 }
 
-pub(crate) fn workspace_not_migrated(workspace: &str, reasons: &str) -> Diagnostic {
-    let title = eco_format!("Error migrating the workspace {workspace:?}");
-    Diagnostic::new(&WORKSPACE_NOT_MIGRATED, reasons).titled(title)
+pub(crate) fn states_not_inspected(kind: &str, problems: &Diagnostics) -> Diagnostic {
+    let detail = eco_format!("{}\n\nThe states in both backends are unchanged.", problems.joined());
+    Diagnostic::new(&STATES_NOT_INSPECTED, detail)
+        .titled(eco_format!("Error inspecting states in the {kind:?} backend:"))
+}
+
+pub(crate) fn migrated_state_not_loaded(kind: &str, problems: &Diagnostics) -> Diagnostic {
+    let detail = eco_format!("{}\n\nThe states in both backends are unchanged.", problems.joined());
+    Diagnostic::new(&MIGRATED_STATE_NOT_LOADED, detail)
+        .titled(eco_format!("Error loading default state from the {kind:?} backend:"))
+}
+
+pub(crate) fn state_not_copied((old, new): (&str, &str), problems: &Diagnostics) -> Diagnostic {
+    let detail = eco_format!(
+        "Failed to write the state to the {new:?} backend. {}\n\nThe state in the {old:?} backend is unchanged.",
+        problems.joined()
+    );
+    Diagnostic::new(&STATE_NOT_COPIED, detail)
+        .titled(eco_format!("Error copying state from the previous {old:?} backend to the newly configured"))
+}
+
+/// Workspaces of a migration that failed.
+pub(crate) struct MigrationProgress<'m> {
+    /// The workspace whose state was not copied.
+    pub(crate) failed: &'m str,
+    /// Workspaces that were copied before.
+    pub(crate) copied: &'m [String],
+    /// Workspaces that come after it.
+    pub(crate) rest: &'m [String],
+}
+
+pub(crate) fn workspace_not_migrated(
+    progress: &MigrationProgress<'_>,
+    (old, new): (&str, &str),
+    problems: &Diagnostics,
+) -> Diagnostic {
+    let listed = |names: &[String]| match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    let failed = progress.failed;
+    let detail = eco_format!(
+        "{}\n\nCopied to the {new:?} backend: {}.\nNot copied: {}.\nThe states in the {old:?} backend are unchanged, and \
+         the working directory still uses it.",
+        problems.joined(),
+        listed(progress.copied),
+        listed(&[&[failed.to_owned()], progress.rest].concat())
+    );
+    Diagnostic::new(&WORKSPACE_NOT_MIGRATED, detail)
+        .titled(eco_format!("Error migrating the workspace {failed:?} from the previous {old:?} backend"))
+        .hint("Fix the cause and run the command again: it copies all workspaces again.")
+}
+
+pub(crate) fn inspection_not_written(directory: &Path, error: &io::Error) -> Diagnostic {
+    let detail = eco_format!("Failed to write copies of the two states below {}: {error}.", directory.display());
+    Diagnostic::new(&INSPECTION_NOT_WRITTEN, detail)
+}
+
+pub(crate) fn locking_disabled() -> Diagnostic {
+    Diagnostic::new(&LOCKING_DISABLED, "The arguments of the backend enable no locks, so there is no lock to remove.")
 }

@@ -3,6 +3,7 @@
 use yuba_backend::BackendConfiguration;
 use yuba_backend::kit::arguments::{ArgumentSchema, Arguments};
 use yuba_provider::decode;
+use yuba_syntax::files::Files;
 use yuba_syntax::{Diagnostics, SourceFile, Sources, json, parser};
 use yuba_value::convert::convert;
 use yuba_value::{Type, Value};
@@ -15,6 +16,7 @@ use crate::providers::Constants;
 pub(crate) fn overridden(
     block: &BackendConfiguration,
     flags: &[String],
+    files: &dyn Files,
     sources: &mut Sources,
 ) -> Result<BackendConfiguration, Diagnostics> {
     let schema = block.schema();
@@ -22,7 +24,7 @@ pub(crate) fn overridden(
     let mut problems = Diagnostics::new();
     for flag in flags.iter().filter(|flag| !flag.is_empty()) {
         let found = match flag.split_once('=') {
-            None => file(flag, &schema, sources).map(|found| arguments.overridden_by(&found)),
+            None => file(flag, &schema, files, sources).map(|found| arguments.overridden_by(&found)),
             Some((name, text)) => match schema.type_of(name) {
                 Some(ty) => value(name, text, &ty, sources).map(|value| arguments.with(name, &value)),
                 None => Err(diagnostics::unknown_backend_argument(block.kind(), name).into()),
@@ -59,8 +61,13 @@ fn value(name: &str, text: &str, ty: &Type, sources: &mut Sources) -> Result<Val
 }
 
 /// The arguments in a file.
-fn file(path: &str, schema: &ArgumentSchema, sources: &mut Sources) -> Result<Arguments, Diagnostics> {
-    let bytes = std::fs::read(path).map_err(|error| diagnostics::backend_file_not_read(path, &error))?;
+fn file(
+    path: &str,
+    schema: &ArgumentSchema,
+    files: &dyn Files,
+    sources: &mut Sources,
+) -> Result<Arguments, Diagnostics> {
+    let bytes = files.read(path).map_err(|error| diagnostics::backend_file_not_read(path, &error))?;
     let id = sources.add(SourceFile::new(path, bytes.clone()));
     let parsed = match path.ends_with(".json") {
         true => json::parse_config(id, &bytes),
@@ -88,7 +95,7 @@ mod tests {
 
     fn with(flags: &[&str]) -> Result<serde_json::Value, Vec<String>> {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        match overridden(&block(), &flags, &mut Sources::new()) {
+        match overridden(&block(), &flags, &crate::files::DiskFiles::new("/"), &mut Sources::new()) {
             Ok(found) => Ok(found.arguments().to_json()),
             Err(problems) => {
                 Err(problems.iter().map(|problem| format!("{}: {}", problem.summary, problem.detail)).collect())

@@ -147,6 +147,13 @@ pub(crate) fn lock_file_differs(differences: &str) -> Diagnostic {
     Diagnostic::new(&LOCK_FILE_DIFFERS_FROM_PLAN, detail).hint("Make a new plan.")
 }
 
+pub(crate) fn plan_of_other_workspace(planned: &str, selected: &str) -> Diagnostic {
+    let detail = format!("The plan was made in the workspace {planned:?}, and the workspace {selected:?} is selected.");
+    let hint =
+        format!("Select the workspace of the plan: run \"yuba workspace select {planned}\" or set TF_WORKSPACE.");
+    Diagnostic::new(&PLAN_OF_OTHER_STATE, detail).hint(hint)
+}
+
 pub(crate) fn plan_of_other_state() -> Diagnostic {
     let detail = "The plan was made from a state of another lineage: it belongs to another working directory or workspace, or \
                   the state was replaced.";

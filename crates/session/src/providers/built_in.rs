@@ -106,12 +106,15 @@ impl OtherStates {
         if !kind.is_available() {
             return Ok(BackendConfiguration::of_json(kind, &Default::default()));
         }
-        match Arguments::of_object(&(kind.schema)(), config) {
-            Ok(arguments) => Ok(BackendConfiguration::of_json(kind, &Default::default()).with(arguments)),
-            Err(reason) => {
-                let problem = diagnostics::remote_state_arguments_invalid(backend, &reason);
-                Err(Box::new(Problem::at(problem, Path::new().attr("config"))))
-            }
+        let invalid = |reason: &str| {
+            let problem = diagnostics::remote_state_arguments_invalid(backend, reason);
+            Box::new(Problem::at(problem, Path::new().attr("config")))
+        };
+        let arguments = Arguments::of_object(&(kind.schema)(), config).map_err(|reason| invalid(&reason))?;
+        let configuration = BackendConfiguration::of_json(kind, &Default::default()).with(arguments);
+        match configuration.missing(&self.backends.environment.variables).first() {
+            Some(name) => Err(invalid(&format!("the argument {name:?} is required"))),
+            None => Ok(configuration),
         }
     }
 }

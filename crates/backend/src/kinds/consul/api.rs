@@ -162,7 +162,9 @@ impl Api {
         match exchange(&self.client, request.clone()) {
             Ok(response) => Ok((request, response)),
             // Some versions report missing permissions as an internal error.
-            Err(error) if is_denied(&error.reason) => Err(denied(StoreError { kind: StoreErrorKind::Lasting, ..error })),
+            Err(error) if is_denied(&error.reason) => {
+                Err(denied(StoreError { kind: StoreErrorKind::Lasting, ..error }))
+            }
             Err(error) => Err(error),
         }
     }
@@ -294,7 +296,9 @@ impl Api {
 }
 
 fn malformed(method: &str, place: &str) -> StoreError {
-    StoreError::lasting(format!("{method} {place}: the response is not what the API of Consul responds. Check \"address\""))
+    StoreError::lasting(format!(
+        "{method} {place}: the response is not what the API of Consul responds. Check \"address\""
+    ))
 }
 
 fn is_denied(reason: &str) -> bool {

@@ -22,10 +22,7 @@ pub(in crate::kinds) fn schema() -> ArgumentSchema {
     let switch = |name, default| Argument::optional(name, Type::bool()).default_to(Value::bool(default));
     ArgumentSchema::new([
         Argument::required("path", Type::string()).described("Key of the state of the default workspace."),
-        text("access_token")
-            .from_environment(&["CONSUL_HTTP_TOKEN"])
-            .secret()
-            .described("ACL token of the requests."),
+        text("access_token").from_environment(&["CONSUL_HTTP_TOKEN"]).secret().described("ACL token of the requests."),
         text("address")
             .from_environment(&["CONSUL_HTTP_ADDR"])
             .described("Address of the Consul agent: host and port, or a URL."),
@@ -40,7 +37,9 @@ pub(in crate::kinds) fn schema() -> ArgumentSchema {
         text("ca_file")
             .from_environment(&["CONSUL_CACERT"])
             .described("File with the certificates of the authorities that sign the certificate of the agent."),
-        text("cert_file").from_environment(&["CONSUL_CLIENT_CERT"]).described("File with the certificate of the client."),
+        text("cert_file")
+            .from_environment(&["CONSUL_CLIENT_CERT"])
+            .described("File with the certificate of the client."),
         text("key_file").from_environment(&["CONSUL_CLIENT_KEY"]).described("File with the private key of cert_file."),
     ])
 }
@@ -93,7 +92,9 @@ fn switch(environment: &BackendEnvironment, name: &str) -> Result<Option<bool>, 
 
 /// Quirk: the file with a token wins over the token of the configuration, as it does with OpenTofu.
 fn token(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Option<Secret>, Diagnostic> {
-    let Some(file) = environment.variables.path("CONSUL_HTTP_TOKEN_FILE") else { return Ok(arguments.secret("access_token")) };
+    let Some(file) = environment.variables.path("CONSUL_HTTP_TOKEN_FILE") else {
+        return Ok(arguments.secret("access_token"));
+    };
     let content = read(environment, "CONSUL_HTTP_TOKEN_FILE", &file)?;
     let token = String::from_utf8_lossy(&content).trim().to_owned();
     Ok(if token.is_empty() { arguments.secret("access_token") } else { Some(Secret::new(token)) })

@@ -63,10 +63,16 @@ impl Present {
         let described = self.info.as_ref().and_then(|info| LockHolder::from_json(&info.value));
         let session = self.session().unwrap_or_default();
         match described.filter(|holder| !holder.id.is_empty()) {
-            Some(holder) => LockHolder { id: if session.is_empty() { holder.id } else { session.to_owned() }, ..holder },
+            Some(holder) => {
+                LockHolder { id: if session.is_empty() { holder.id } else { session.to_owned() }, ..holder }
+            }
             None => {
-                let described = self.info.as_ref().map(|info| String::from_utf8_lossy(&info.value).chars().take(200).collect::<String>());
-                let described = described.map_or_else(|| "no description".to_owned(), |text| format!("the description {text:?}"));
+                let described = self
+                    .info
+                    .as_ref()
+                    .map(|info| String::from_utf8_lossy(&info.value).chars().take(200).collect::<String>());
+                let described =
+                    described.map_or_else(|| "no description".to_owned(), |text| format!("the description {text:?}"));
                 LockHolder {
                     id: session.to_owned(),
                     operation: String::new(),
@@ -108,7 +114,8 @@ impl Locks {
         })?;
         if present.lock.as_ref().is_some_and(|lock| lock.flags != LOCK_FLAGS) {
             let key = self.api.shown(&lock_key(state));
-            let reason = format!("the key {key} exists and is not a lock. Remove it, or store the state under another path");
+            let reason =
+                format!("the key {key} exists and is not a lock. Remove it, or store the state under another path");
             return Err(LockRefusal::Store(StoreError::lasting(reason)));
         }
         if present.session().is_some() && present.session() != pending.as_deref() {
@@ -217,7 +224,9 @@ impl Locks {
             Committed::Done(_) => Ok(()),
             Committed::TooLarge(reason) => Err(UnlockRefusal::Failed(StoreError::lasting(reason))),
             Committed::RolledBack { .. } => match self.present(state).map_err(UnlockRefusal::Failed)? {
-                present if present.session().is_some() => Err(UnlockRefusal::OtherLock(Some(Box::new(present.holder())))),
+                present if present.session().is_some() => {
+                    Err(UnlockRefusal::OtherLock(Some(Box::new(present.holder()))))
+                }
                 _ => Err(UnlockRefusal::NotLocked),
             },
         };
@@ -252,8 +261,12 @@ impl Locks {
         Ok(match entry {
             None => LockCheck::Lost(format!("the key {shown} was deleted")),
             Some(Entry { session: Some(session), .. }) if session == id.0 => LockCheck::Held,
-            Some(Entry { session: Some(session), .. }) => LockCheck::Lost(format!("the session {session} holds the key {shown}")),
-            Some(Entry { session: None, .. }) => LockCheck::Lost(format!("the session {id} expired or was ended, and holds the key {shown} no longer")),
+            Some(Entry { session: Some(session), .. }) => {
+                LockCheck::Lost(format!("the session {session} holds the key {shown}"))
+            }
+            Some(Entry { session: None, .. }) => {
+                LockCheck::Lost(format!("the session {id} expired or was ended, and holds the key {shown} no longer"))
+            }
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Requests of the http backend, and what it makes of responses. Expectations are requests that OpenTofu 1.12.6 was seen to send.
 
 mod certificates;
+mod faults;
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! Arguments of the kubernetes backend.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use yuba_provider::{Attribute, BlockSchema, NestedBlock, Nesting};
@@ -83,9 +82,7 @@ pub(super) fn store(arguments: &Arguments, environment: &BackendEnvironment) -> 
     let outside =
         Outside { variables: &environment.variables, files: &environment.files, account: Path::new(SERVICE_ACCOUNT) };
     let connection = connection(arguments, &outside).map_err(|reason| diagnostics::kubernetes_not_configured(&reason))?;
-    let labels = arguments.get("labels").entries().unwrap_or_default().into_iter();
-    let labels: BTreeMap<String, String> =
-        labels.filter_map(|(name, value)| Some((name.to_string(), value.as_str()?.to_string()))).collect();
+    let labels = arguments.text_map("labels");
     let namespace = arguments.text("namespace").unwrap_or_else(|| "default".into()).to_string();
     let api = Api::new(connection, namespace, environment.services.client());
     Ok(KubernetesStore { api, suffix: suffix.to_string(), labels })

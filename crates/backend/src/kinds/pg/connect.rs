@@ -17,6 +17,7 @@ use super::settings::{Server, ServerOrder, Settings, Tls, TlsStart, WantedSessio
 /// A dead network is noticed after the idle time and the retries: about a minute.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+#[cfg(unix)]
 const KEEPALIVE_RETRIES: u32 = 3;
 /// Bytes that the server does not acknowledge for this time end the connection.
 #[cfg(target_os = "linux")]

@@ -69,7 +69,8 @@ impl PgError {
         if let PgError::Refused(reason) = &mut found
             && reason.contains("password missing")
         {
-            *reason = "the server asks for a password, and none is set. Set PGPASSWORD or use a password file".to_owned();
+            *reason =
+                "the server asks for a password, and none is set. Set PGPASSWORD or use a password file".to_owned();
         }
         let is_password = found.is(&SqlState::INVALID_PASSWORD) || server.password.is_none();
         let hint = match &found {
@@ -80,7 +81,8 @@ impl PgError {
             PgError::Server(_) | PgError::Refused(_) if is_password => settings.ignored_passwords.clone(),
             _ => None,
         };
-        if let (Some(hint), PgError::Server(ServerError { reason, .. }) | PgError::Refused(reason)) = (hint, &mut found) {
+        if let (Some(hint), PgError::Server(ServerError { reason, .. }) | PgError::Refused(reason)) = (hint, &mut found)
+        {
             *reason = format!("{reason}. {hint}");
         }
         found
@@ -122,7 +124,9 @@ impl From<tokio_postgres::Error> for PgError {
             let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
             let is_io = error.source().is_some_and(|source| source.is::<io::Error>());
             return match error.is_closed() || is_io {
-                true => PgError::Broken(Broken::new(format!("the connection to the server is broken ({error}{source})"))),
+                true => {
+                    PgError::Broken(Broken::new(format!("the connection to the server is broken ({error}{source})")))
+                }
                 false => PgError::Refused(format!("{error}{source}")),
             };
         };

@@ -69,7 +69,9 @@ impl Pg {
         let before = match mode {
             Appending::Continue => String::new(),
             Appending::Restart => {
-                format!("WITH before AS (DELETE FROM {journal} WHERE state_table = $1 AND workspace = $2 AND {condition}) ")
+                format!(
+                    "WITH before AS (DELETE FROM {journal} WHERE state_table = $1 AND workspace = $2 AND {condition}) "
+                )
             }
         };
         let statement = format!(
@@ -130,7 +132,7 @@ impl ServerJournal for Pg {
             }
             done => done,
         });
-        read.map_err(|error| self.failed("read the journal", &error))
+        read.map_err(|error| self.failed("read the journal on", &error))
     }
 
     fn append(&self, workspace: &str, lines: &[u8], mode: Appending) -> Result<(), StoreError> {
@@ -149,15 +151,15 @@ impl ServerJournal for Pg {
                 self.journal_table.deny(&error);
                 Ok(())
             }
-            Err(error) if held.is_some() => Err(self.failed_under_lock("append to the journal", &error)),
-            Err(error) => Err(self.failed("append to the journal", &error)),
+            Err(error) if held.is_some() => Err(self.failed_under_lock("append to the journal on", &error)),
+            Err(error) => Err(self.failed("append to the journal on", &error)),
         }
     }
 
     fn remove(&self, workspace: &str) -> Result<(), StoreError> {
         let removed = self.with_reader(workspace, |session| self.remove_journal(session, workspace));
         match removed {
-            Err(error) if !is_denied(&error) => Err(self.failed("remove the journal", &error)),
+            Err(error) if !is_denied(&error) => Err(self.failed("remove the journal on", &error)),
             _ => Ok(()),
         }
     }

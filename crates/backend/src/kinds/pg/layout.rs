@@ -100,10 +100,10 @@ impl Layout {
                 let permission = "CREATE on the schema \"public\", where the sequence global_states_id_seq belongs";
                 create(format!("CREATE SEQUENCE IF NOT EXISTS {SEQUENCE} AS bigint"), permission.to_owned())?;
             }
-            let columns = format!(
-                "id bigint NOT NULL DEFAULT nextval('{SEQUENCE}') PRIMARY KEY, name text UNIQUE, data text"
-            );
-            let permission = format!("CREATE on the schema {} and USAGE on the sequence {SEQUENCE}", quoted(&self.schema));
+            let columns =
+                format!("id bigint NOT NULL DEFAULT nextval('{SEQUENCE}') PRIMARY KEY, name text UNIQUE, data text");
+            let permission =
+                format!("CREATE on the schema {} and USAGE on the sequence {SEQUENCE}", quoted(&self.schema));
             create(format!("CREATE TABLE IF NOT EXISTS {table} ({columns})"), permission)?;
         }
         if self.creates_index && !exists(3)? {

@@ -31,7 +31,8 @@ impl Session {
     /// Opens a session on the threads of an HTTP client.
     pub(super) fn open(settings: &Settings, runtime: &HttpClient) -> Result<Session, PgError> {
         let client = blocking(runtime, async { connect(settings).await })?;
-        let mut session = Session { client, runtime: runtime.clone(), is_broken: AtomicBool::new(false), process: (0, 0) };
+        let mut session =
+            Session { client, runtime: runtime.clone(), is_broken: AtomicBool::new(false), process: (0, 0) };
         let asked = "SELECT pg_backend_pid(), coalesce((SELECT floor(extract(epoch FROM backend_start))::bigint \
                      FROM pg_stat_activity WHERE pid = pg_backend_pid()), 0)";
         let rows = session.query(asked, &[])?;
@@ -82,7 +83,8 @@ fn no_row() -> PgError {
 
 /// A field of a row.
 pub(super) fn field<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, PgError> {
-    row.try_get(index).map_err(|error| PgError::Refused(format!("the server returned a value of another type: {error}")))
+    row.try_get(index)
+        .map_err(|error| PgError::Refused(format!("the server returned a value of another type: {error}")))
 }
 
 fn blocking<T>(runtime: &HttpClient, work: impl Future<Output = Result<T, PgError>>) -> Result<T, PgError> {

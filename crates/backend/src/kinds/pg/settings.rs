@@ -306,7 +306,8 @@ fn servers(given: &Given) -> Result<Vec<Server>, String> {
     let mut servers = Vec::new();
     for index in 0..count {
         let address = addresses.get(index).filter(|text| !text.is_empty());
-        let address = address.map(|text| text.parse().map_err(|_| format!("hostaddr has \"{text}\", not an IP address")));
+        let address =
+            address.map(|text| text.parse().map_err(|_| format!("hostaddr has \"{text}\", not an IP address")));
         let address: Option<IpAddr> = address.transpose()?;
         let name = names.get(index).filter(|name| !name.is_empty()).cloned();
         let name = name.or_else(|| Some(address?.to_string())).unwrap_or_else(|| "localhost".to_owned());
@@ -314,7 +315,8 @@ fn servers(given: &Given) -> Result<Vec<Server>, String> {
             return Err(format!("host is \"{name}\"; sockets in the abstract namespace are not supported"));
         }
         let port = ports.get(index).or(ports.first()).filter(|port| !port.is_empty());
-        let port = port.map_or(Ok(5432), |port| port.parse().map_err(|_| format!("port is \"{port}\", not a port number")));
+        let port =
+            port.map_or(Ok(5432), |port| port.parse().map_err(|_| format!("port is \"{port}\", not a port number")));
         servers.push(Server { name, address, port: port?, password: None });
     }
     Ok(servers)
@@ -342,8 +344,10 @@ fn options(given: &Given) -> Result<Option<String>, String> {
             return Err(format!("The connection string sets \"{name}\", which is not the name of a parameter"));
         }
         let name = if name == "tz" { "timezone" } else { name };
-        let escaped: String =
-            value.chars().flat_map(|c| (c.is_whitespace() || c == '\\').then_some('\\').into_iter().chain([c])).collect();
+        let escaped: String = value
+            .chars()
+            .flat_map(|c| (c.is_whitespace() || c == '\\').then_some('\\').into_iter().chain([c]))
+            .collect();
         all.push(format!("-c {name}={escaped}"));
     }
     Ok((!all.is_empty()).then(|| all.join(" ")))

@@ -88,6 +88,14 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 fn move_in_state(messages: &mut Messages<'_>, settings: &MoveSettings) -> Result<(), Refusal> {
     let location = state_access::location_with_backup(&settings.project, &settings.state)?;
+    if !location.is_file() {
+        let is_set = |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path != Path::new("-"));
+        let given = [("-backup", &settings.state.backup), ("-backup-out", &settings.backup_out)];
+        let given: Vec<&str> = given.into_iter().filter(|(_, path)| is_set(path)).map(|(name, _)| name).collect();
+        if !given.is_empty() {
+            return Err(diagnostics::options_of_local_states(&given).into());
+        }
+    }
     let unreadable = &diagnostics::SOURCE_STATE_UNREADABLE;
     let mut opened = state_access::open(messages, &location, "state-mv", &settings.state, unreadable)?;
     let state = opened.state.take();

@@ -100,9 +100,12 @@ fn replace(messages: &mut Messages<'_>, settings: &ReplaceSettings) -> Result<()
         }
         let names: Vec<String> = resources.iter().map(ToString::to_string).collect();
         announce(messages, &from, &to, &names);
-        if settings.approval == Approval::Prompt
-            && !messages.confirm("\nDo you want to make these changes?", "Only 'yes' will be accepted to continue.")
-        {
+        let question = ("\nDo you want to make these changes?", "Only 'yes' will be accepted to continue.");
+        let approved = match settings.approval {
+            Approval::Prompt => messages.confirm(question.0, question.1),
+            Approval::Given => Ok(true),
+        };
+        if !approved.map_err(|reason| diagnostics::not_approved(&reason))? {
             messages.tell("Cancelled replacing providers.");
             return Ok(());
         }

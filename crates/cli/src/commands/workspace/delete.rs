@@ -66,7 +66,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 fn delete(messages: &mut Messages<'_>, settings: &DeleteSettings) -> Result<(), Refusal> {
     let name = &settings.name;
     let location = find(settings.project.project(), &StateFlags::default())?;
-    let had_objects = workspaces::delete(&location, name, settings.deletion, &settings.state)?;
+    let waiting = &mut || messages.locking();
+    let had_objects = workspaces::delete(&location, name, settings.deletion, &settings.state, waiting)?;
     let text = format!("Deleted workspace {}", quote(name));
     let human = messages.terminal().coloured("32", &format!("{text}!"));
     messages.say(&format!("{human}\n"), &text);

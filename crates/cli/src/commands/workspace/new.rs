@@ -73,7 +73,7 @@ fn create(messages: &mut Messages<'_>, settings: &NewSettings) -> Result<(), Ref
     workspaces::create(&location, project.project().data_dir(), name, project.selected())?;
     created(messages, name);
     if let Some(file) = &settings.initial_state {
-        let notes = workspaces::fill(&location, name, file, &settings.state)?;
+        let notes = workspaces::fill(&location, name, file, &settings.state, &mut || messages.locking())?;
         messages.diagnostics(&notes, &Sources::new());
     }
     Ok(())

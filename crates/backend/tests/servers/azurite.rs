@@ -1,0 +1,86 @@
+//! The suite over `azurerm` on Azurite. Host names of the public cloud lead to it through a proxy of the test.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use yuba_net::azure::{SharedKey, http_date};
+use yuba_net::http::{ClientOptions, HttpClient, HttpSettings, Method, Proxies, Request, Response, Url};
+use yuba_net::trust::{Authorities, TlsSettings};
+use yuba_testkit::servers::{AZURITE_ACCOUNT, AZURITE_KEY, Azurite, Scheme, azurite, is_installed};
+use yuba_testkit::{Route, Tunnel};
+
+use crate::Started;
+use crate::subject::{Lazy, Subject};
+
+struct Blobs {
+    server: Azurite,
+    tunnel: Tunnel,
+    more: Json,
+}
+
+const CONTAINER: &str = "states";
+
+impl Blobs {
+    /// A request as the owner of the account.
+    fn send(&self, method: Method, path: &str, body: Option<&[u8]>) -> Response {
+        let url = Url::parse(&format!("https://{AZURITE_ACCOUNT}.blob.core.windows.net/{path}"))
+            .expect("because it is a URL");
+        let mut request = Request { method, body: body.map(<[u8]>::to_vec), ..Request::new(url) }
+            .with_header("x-ms-date", http_date(std::time::SystemTime::now()))
+            .with_header("x-ms-version", "2019-07-07");
+        if body.is_some_and(|body| !body.is_empty()) {
+            request = request.with_header("x-ms-blob-type", "BlockBlob");
+        }
+        let key = SharedKey::new(AZURITE_ACCOUNT, AZURITE_KEY).expect("because it is base64");
+        let authorization = key.authorization(&request);
+        let client = HttpClient::new(HttpSettings::default()).with_options(self.client_options());
+        client.get(&request.with_header("authorization", authorization)).expect("because the server runs")
+    }
+}
+
+impl Subject for Blobs {
+    fn kind(&self) -> &'static str {
+        "azurerm"
+    }
+    fn arguments(&self, state: &str) -> Json {
+        let mut arguments = json!({
+            "storage_account_name": AZURITE_ACCOUNT, "container_name": CONTAINER, "key": format!("dir/{state}.tfstate"),
+            "access_key": AZURITE_KEY, "timeout_seconds": 5,
+        });
+        for (name, value) in self.more.as_object().into_iter().flatten() {
+            arguments[name] = value.clone();
+        }
+        arguments
+    }
+    fn client_options(&self) -> ClientOptions {
+        let certificate = self.server.certificate().expect("because it was started with one");
+        let authority = std::fs::read(&certificate.authority).expect("because the server has its file");
+        ClientOptions {
+            tls: TlsSettings { authorities: Authorities::Only(authority), ..TlsSettings::default() },
+            proxies: Some(Proxies { https: Some(self.tunnel.url()), ..Proxies::default() }),
+            ..ClientOptions::default()
+        }
+    }
+    fn overwrite(&self, state: &str, content: &[u8]) -> bool {
+        let response = self.send(Method::PUT, &format!("{CONTAINER}/dir%2F{state}.tfstate"), Some(content));
+        assert_eq!(response.status, 201, "{}", String::from_utf8_lossy(&response.body));
+        true
+    }
+}
+
+fn start(more: Json) -> Option<Started> {
+    let server = azurite(Scheme::Https(&["*.blob.core.windows.net"]))?;
+    let address = server.address().parse().expect("because servers have addresses");
+    let tunnel = Tunnel::start(move |_| Some(Route::Tls(address)));
+    let blobs = Blobs { server, tunnel, more };
+    assert_eq!(blobs.send(Method::PUT, &format!("{CONTAINER}?restype=container"), Some(b"")).status, 201);
+    Some(Arc::new(blobs))
+}
+
+pub(crate) fn subjects() -> Vec<Lazy> {
+    let installed = is_installed("azurite");
+    vec![
+        Lazy::new("azurerm on azurite", "azurite", installed, || start(json!({}))),
+        Lazy::new("azurerm on azurite with snapshots", "azurite", installed, || start(json!({"snapshot": true}))),
+    ]
+}

@@ -1,0 +1,145 @@
+//! `s3` on moto (S3, DynamoDB and STS), versitygw and MinIO.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use yuba_net::aws::{Aws, AwsSettings, Service};
+use yuba_net::http::{HttpClient, HttpSettings, Method, Request, Url};
+use yuba_net::{Environment, Secret};
+use yuba_testkit::servers::{Moto, S3Server, is_installed, minio, moto, versitygw};
+
+use crate::Started;
+use crate::subject::{Abilities, Lazy, Subject};
+
+const BUCKET: &str = "states";
+const TABLE: &str = "locks";
+
+fn arguments(url: &str, access_key: &str, secret_key: &str, state: &str) -> Json {
+    json!({
+        "bucket": BUCKET,
+        "key": format!("dir/{state}.tfstate"),
+        "region": "us-east-1",
+        "access_key": access_key,
+        "secret_key": secret_key,
+        "endpoints": { "s3": url, "dynamodb": url, "sts": url },
+        "use_path_style": true,
+        "encrypt": false,
+    })
+}
+
+fn with(mut arguments: Json, more: &Json) -> Json {
+    if let (Some(all), Some(more)) = (arguments.as_object_mut(), more.as_object()) {
+        all.extend(more.clone());
+    }
+    arguments
+}
+
+/// Locks on moto.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locks {
+    Objects,
+    Table,
+    Both,
+}
+
+struct OnMoto {
+    server: Moto,
+    locks: Locks,
+}
+
+fn on_moto(locks: Locks) -> Option<Started> {
+    let server = moto()?;
+    server.create_bucket(BUCKET);
+    server.create_lock_table(TABLE);
+    Some(Arc::new(OnMoto { server, locks }))
+}
+
+impl Subject for OnMoto {
+    fn kind(&self) -> &'static str {
+        "s3"
+    }
+    fn arguments(&self, state: &str) -> Json {
+        let arguments = arguments(&self.server.url(), "AKIATEST", "secret", state);
+        with(
+            arguments,
+            &match self.locks {
+                Locks::Objects => json!({ "use_lockfile": true, "workspace_key_prefix": "" }),
+                Locks::Table => json!({ "dynamodb_table": TABLE }),
+                Locks::Both => json!({ "use_lockfile": true, "dynamodb_table": TABLE }),
+            },
+        )
+    }
+    fn overwrite(&self, state: &str, content: &[u8]) -> bool {
+        // A state that does not match its digest is another error, after ten seconds.
+        if self.locks != Locks::Objects {
+            return false;
+        }
+        let Ok(text) = std::str::from_utf8(content) else { return false };
+        self.server.s3("PUT", &format!("/{BUCKET}/dir/{state}.tfstate"), text);
+        true
+    }
+}
+
+/// A server that verifies signatures.
+struct Signed(S3Server);
+
+impl Signed {
+    fn request(&self, method: Method, path: &str, body: &[u8]) {
+        let settings = AwsSettings {
+            region: Some("us-east-1".to_owned()),
+            access_key: Some(self.0.access_key().to_owned()),
+            secret_key: Some(Secret::new(self.0.secret_key())),
+            ..AwsSettings::default()
+        };
+        let client = HttpClient::new(HttpSettings::default());
+        let aws = Aws::new(settings, &Environment::default(), client, Arc::new(|path: &_| std::fs::read(path)));
+        let aws = aws.expect("credentials are arguments");
+        let url = Url::parse(&format!("{}{path}", self.0.url())).expect("it is a URL");
+        let request = Request { method, body: Some(body.to_vec()), ..Request::new(url) };
+        let request = aws.sign(request, Service::S3).expect("credentials are arguments");
+        let response = aws.client().get(&request).expect("the server answers");
+        assert!(response.is_success(), "{} {}", response.status, String::from_utf8_lossy(&response.body));
+    }
+}
+
+fn signed(server: S3Server) -> Started {
+    let server = Signed(server);
+    server.request(Method::PUT, &format!("/{BUCKET}"), b"");
+    Arc::new(server)
+}
+
+impl Subject for Signed {
+    fn kind(&self) -> &'static str {
+        "s3"
+    }
+    fn arguments(&self, state: &str) -> Json {
+        let arguments = arguments(&self.0.url(), self.0.access_key(), self.0.secret_key(), state);
+        with(
+            arguments,
+            &json!({
+                "use_lockfile": true,
+                "skip_credentials_validation": true,
+                "skip_requesting_account_id": true,
+                "state_tags": { "team": "a b" },
+            }),
+        )
+    }
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+    fn overwrite(&self, state: &str, content: &[u8]) -> bool {
+        self.request(Method::PUT, &format!("/{BUCKET}/dir/{state}.tfstate"), content);
+        true
+    }
+}
+
+pub(crate) fn subjects() -> Vec<Lazy> {
+    let is_moto = is_installed("moto");
+    vec![
+        Lazy::new("s3 on moto with lock objects", "moto", is_moto, || on_moto(Locks::Objects)),
+        Lazy::new("s3 on moto with a lock table", "moto", is_moto, || on_moto(Locks::Table)),
+        Lazy::new("s3 on moto with both", "moto", is_moto, || on_moto(Locks::Both)),
+        Lazy::new("s3 on versitygw", "versitygw", is_installed("versitygw"), || versitygw().map(signed)),
+        Lazy::new("s3 on minio", "minio", is_installed("minio"), || minio().map(signed)),
+    ]
+}

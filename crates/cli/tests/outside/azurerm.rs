@@ -1,0 +1,203 @@
+//! OpenTofu and Yuba share states in Azurite: what one applies is no change for the other, and locks of one refuse the other.
+//!
+//! Both go to `https://devstoreaccount1.blob.core.windows.net`, which a proxy of the test leads to Azurite.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use yuba_testkit::servers::{AZURITE_ACCOUNT, AZURITE_KEY, Azurite, Scheme, azurite, is_installed};
+use yuba_testkit::{Route, Run, Sandbox, Tunnel};
+
+/// The backend. The first program that is run creates nothing in it: the test creates the container.
+const CONFIGURATION: &str = r#"
+terraform {
+  backend "azurerm" {
+    storage_account_name = "devstoreaccount1"
+    container_name       = "states"
+    key                  = "dir/prod.tfstate"
+    snapshot             = true
+  }
+}
+variable "v" { default = "1" }
+variable "pause" { default = "0" }
+resource "terraform_data" "x" {
+  input = var.v
+  provisioner "local-exec" { command = "sleep ${var.pause}" }
+}
+output "v" { value = var.v }
+"#;
+
+pub(crate) fn is_available() -> bool {
+    is_installed("azurite")
+}
+
+/// Azurite, and the way to it.
+struct Cloud {
+    _server: Azurite,
+    tunnel: Tunnel,
+    authority: String,
+}
+
+impl Cloud {
+    fn start() -> Cloud {
+        let server =
+            azurite(Scheme::Https(&["*.blob.core.windows.net"])).expect("because Azurite and openssl are installed");
+        let address = server.address().parse().expect("because servers have addresses");
+        let tunnel = Tunnel::start(move |_| Some(Route::Tls(address)));
+        let certificate = server.certificate().expect("because it was started with one");
+        let authority = certificate.authority.display().to_string();
+        Cloud { _server: server, tunnel, authority }
+    }
+
+    fn variables(&self) -> [(&'static str, String); 3] {
+        let key = ("ARM_ACCESS_KEY", AZURITE_KEY.to_owned());
+        [key, ("SSL_CERT_FILE", self.authority.clone()), ("HTTPS_PROXY", self.tunnel.url())]
+    }
+
+    /// A directory on a machine of its own.
+    fn machine(&self) -> Sandbox {
+        let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), &format!("//- main.tf\n{CONFIGURATION}"));
+        self.variables().iter().fold(sandbox, |sandbox, (name, value)| sandbox.env(name, value))
+    }
+
+    fn tofu(&self, sandbox: &Sandbox, args: &[&str]) -> Command {
+        let mut tofu = Command::new("tofu");
+        tofu.args(args).current_dir(sandbox.dir()).env_clear();
+        tofu.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", sandbox.home());
+        tofu.envs(self.variables()).env("TF_CLI_ARGS", "-no-color");
+        tofu
+    }
+
+    /// Creates the container with a request as the owner of the account.
+    fn create_container(&self) {
+        use yuba_net::azure::{SharedKey, http_date};
+        use yuba_net::http::{ClientOptions, HttpClient, HttpSettings, Method, Proxies, Request, Url};
+        use yuba_net::trust::{Authorities, TlsSettings};
+        let authorities = Authorities::Only(std::fs::read(&self.authority).expect("because the server has its file"));
+        let options = ClientOptions {
+            tls: TlsSettings { authorities, ..TlsSettings::default() },
+            proxies: Some(Proxies { https: Some(self.tunnel.url()), ..Proxies::default() }),
+            ..ClientOptions::default()
+        };
+        let url = format!("https://{AZURITE_ACCOUNT}.blob.core.windows.net/states?restype=container");
+        let url = Url::parse(&url).expect("because it is a URL");
+        let request = Request { method: Method::PUT, body: Some(Vec::new()), ..Request::new(url) }
+            .with_header("x-ms-date", http_date(std::time::SystemTime::now()))
+            .with_header("x-ms-version", "2019-07-07");
+        let key = SharedKey::new(AZURITE_ACCOUNT, AZURITE_KEY).expect("because it is base64");
+        let authorization = key.authorization(&request);
+        let client = HttpClient::new(HttpSettings::default()).with_options(options);
+        let created = client.get(&request.with_header("authorization", authorization));
+        assert_eq!(created.expect("because the server runs").status, 201);
+    }
+}
+
+/// Runs a command and returns what it printed. Panics unless it succeeds.
+fn done(mut command: Command) -> String {
+    let output = command.stdin(Stdio::null()).output().expect("because the program can be started");
+    let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{printed}", output.status);
+    printed
+}
+
+fn yuba(sandbox: &Sandbox, args: &[&str]) -> String {
+    let Run { code, stdout, stderr } = sandbox.run(args);
+    assert_eq!(code, 0, "yuba {args:?}\n{stdout}{stderr}");
+    format!("{stdout}{stderr}")
+}
+
+/// Yuba and OpenTofu take turns, with workspaces.
+pub(crate) fn both_apply_in_turns() {
+    let cloud = Cloud::start();
+    cloud.create_container();
+    let (ours, theirs) = (cloud.machine(), cloud.machine());
+    yuba(&ours, &["init"]);
+    let begun = yuba(&ours, &["state", "pull"]);
+    assert!(begun.contains("\"serial\": 1"), "OpenTofu begins with an empty state of serial 1: {begun}");
+    yuba(&ours, &["apply", "-auto-approve"]);
+    done(cloud.tofu(&theirs, &["init"]));
+    done(cloud.tofu(&theirs, &["plan", "-detailed-exitcode"]));
+    done(cloud.tofu(&theirs, &["apply", "-auto-approve", "-var=v=2"]));
+    yuba(&ours, &["plan", "-detailed-exitcode", "-var=v=2"]);
+    let (our_state, their_state) = (yuba(&ours, &["state", "pull"]), done(cloud.tofu(&theirs, &["state", "pull"])));
+    assert_eq!(our_state.trim(), their_state.trim());
+
+    yuba(&ours, &["workspace", "new", "made-by-yuba"]);
+    yuba(&ours, &["apply", "-auto-approve", "-var=v=3"]);
+    done(cloud.tofu(&theirs, &["workspace", "new", "made-by-tofu"]));
+    let listed = "default\n* made-by-tofu\n  made-by-yuba";
+    assert!(done(cloud.tofu(&theirs, &["workspace", "list"])).contains(listed));
+    assert!(yuba(&ours, &["workspace", "list"]).contains("default\n  made-by-tofu\n* made-by-yuba"));
+    done(cloud.tofu(&theirs, &["workspace", "select", "made-by-yuba"]));
+    done(cloud.tofu(&theirs, &["plan", "-detailed-exitcode", "-var=v=3"]));
+    yuba(&ours, &["workspace", "select", "default"]);
+    done(cloud.tofu(&theirs, &["workspace", "select", "default"]));
+    // It has snapshots, which OpenTofu cannot delete.
+    yuba(&ours, &["workspace", "delete", "-force", "made-by-yuba"]);
+    assert!(!done(cloud.tofu(&theirs, &["workspace", "list"])).contains("made-by-yuba"));
+}
+
+/// A lock of one refuses the other, which shows its holder and can release it.
+pub(crate) fn locks_exclude_each_other() {
+    let cloud = Cloud::start();
+    cloud.create_container();
+    let (ours, theirs) = (cloud.machine(), cloud.machine());
+    yuba(&ours, &["init"]);
+    done(cloud.tofu(&theirs, &["init"]));
+    let apply = ["apply", "-auto-approve", "-var=pause=300", "-no-color"];
+
+    let mut running = Killed(
+        ours.command(&apply).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"),
+    );
+    let id = refused(&mut || cloud.tofu(&theirs, &["plan"]), "state blob is already locked");
+    running.kill();
+    done(cloud.tofu(&theirs, &["force-unlock", "-force", &id]));
+    done(cloud.tofu(&theirs, &["plan"]));
+
+    let mut command = cloud.tofu(&theirs, &apply[..3]);
+    let mut running =
+        Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"));
+    let id = refused(&mut || ours.command(&["plan", "-no-color"]), "is locked.");
+    running.kill();
+    let wrong = ours.run(&["force-unlock", "-force", "11111111-2222-3333-4444-555555555555"]);
+    assert_ne!(wrong.code, 0, "{wrong:?}");
+    yuba(&ours, &["force-unlock", "-force", &id]);
+    yuba(&ours, &["plan"]);
+}
+
+/// A process that ends with its test.
+struct Killed(Child);
+
+impl Killed {
+    fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Repeats a command until a lock refuses it, and returns the ID of the lock.
+fn refused(command: &mut dyn FnMut() -> Command, expected: &str) -> String {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let output = command().stdin(Stdio::null()).output().expect("because the program can be started");
+        let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        // Lines may begin with the frame of a diagnostic.
+        let line =
+            |name: &str| printed.lines().find_map(|line| line.split_once(name).map(|(_, rest)| rest.trim().to_owned()));
+        if let Some(id) = line(" ID: ") {
+            assert!(printed.contains(expected), "{printed}");
+            let path = "https://devstoreaccount1.blob.core.windows.net/states/dir%2Fprod.tfstate";
+            assert_eq!(line(" Path: ").as_deref(), Some(path), "{printed}");
+            assert_eq!(line(" Operation: ").as_deref(), Some("OperationTypeApply"), "{printed}");
+            return id;
+        }
+        assert!(Instant::now() < until, "the lock does not refuse: {printed}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
