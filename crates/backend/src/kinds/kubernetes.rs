@@ -56,7 +56,9 @@ impl KubernetesStore {
     fn secret_name(&self, workspace: &str) -> Result<String, StoreError> {
         let name = objects::secret_name(workspace, &self.suffix);
         match objects::problem_of_name(workspace, &name) {
-            Some(reason) => Err(StoreError::lasting(format!("workspace \"{workspace}\": {reason}. Choose another name for the workspace"))),
+            Some(reason) => Err(StoreError::lasting(format!(
+                "workspace \"{workspace}\": {reason}. Choose another name for the workspace"
+            ))),
             None => Ok(name),
         }
     }
@@ -158,7 +160,10 @@ impl Store for KubernetesStore {
         for _ in 0..ATTEMPTS {
             let present = self.api.get(Resource::Secrets, &name)?;
             if !write.precondition.holds(present.as_ref().and_then(version_of).as_ref()) {
-                let reason = format!("the content of the Secret {} is not the one that was read", self.api.shown(Resource::Secrets, &name));
+                let reason = format!(
+                    "the content of the Secret {} is not the one that was read",
+                    self.api.shown(Resource::Secrets, &name)
+                );
                 return Err(StoreError::new(StoreErrorKind::Conflict, reason));
             }
             let written = match present {

@@ -146,7 +146,8 @@ fn objects_are_those_of_opentofu(on: &OnKubernetes) {
     let machine = Machine::new(on, &name);
     let first = add(&machine, "default", 1);
     assert_eq!(first.serial, 2, "the first state is empty");
-    let (secret_path, lease_path) = (format!("{SECRETS}/tfstate-default-{name}"), format!("{LEASES}/lock-tfstate-default-{name}"));
+    let (secret_path, lease_path) =
+        (format!("{SECRETS}/tfstate-default-{name}"), format!("{LEASES}/lock-tfstate-default-{name}"));
     let secret = on.object(&secret_path);
     let labels = json!({
         "app.kubernetes.io/managed-by": "terraform", "tfstate": "true", "tfstateSecretSuffix": name, "tfstateWorkspace": "default",
@@ -154,16 +155,25 @@ fn objects_are_those_of_opentofu(on: &OnKubernetes) {
     assert_eq!(secret["metadata"]["labels"], labels);
     assert_eq!(secret["metadata"]["annotations"], json!({ "encoding": "gzip" }));
     assert_eq!(secret["type"], "Opaque");
-    assert_eq!(secret["data"].as_object().map(|data| data.keys().cloned().collect::<Vec<_>>()), Some(vec!["tfstate".to_owned()]));
+    assert_eq!(
+        secret["data"].as_object().map(|data| data.keys().cloned().collect::<Vec<_>>()),
+        Some(vec!["tfstate".to_owned()])
+    );
     let payload = STANDARD.decode(secret["data"]["tfstate"].as_str().expect("it is a string")).expect("it is Base64");
     assert!(payload.starts_with(b"\x1f\x8b"), "it is gzip");
     let free = on.object(&lease_path);
-    assert_eq!((&free["spec"], &free["metadata"]["labels"], &free["metadata"]["annotations"]), (&json!({}), &labels, &Json::Null));
+    assert_eq!(
+        (&free["spec"], &free["metadata"]["labels"], &free["metadata"]["annotations"]),
+        (&json!({}), &labels, &Json::Null)
+    );
     let mut store = machine.open("default");
     let id = store.try_lock(machine.holder()).unwrap_or_else(|refusal| panic!("{refusal:?}")).id;
     let held = on.object(&lease_path);
     assert_eq!(held["spec"], json!({ "holderIdentity": id }));
-    let info = held["metadata"]["annotations"]["app.terraform.io/lock-info"].as_str().expect("the holder is described").to_owned();
+    let info = held["metadata"]["annotations"]["app.terraform.io/lock-info"]
+        .as_str()
+        .expect("the holder is described")
+        .to_owned();
     let fields = ["ID", "Operation", "Info", "Who", "Version", "Created", "Path"];
     let places: Vec<Option<usize>> = fields.iter().map(|field| info.find(&format!("\"{field}\":"))).collect();
     assert!(places.is_sorted() && places.iter().all(Option::is_some), "{info}");
@@ -186,7 +196,9 @@ fn objects_are_those_of_opentofu(on: &OnKubernetes) {
 fn missing_permissions_are_named(on: &OnKubernetes) {
     let arguments = |token: &str| json!({ "secret_suffix": unique("denied"), "config_path": on.server.kubeconfig(), "token": token });
     let reason = unreadable(&arguments(on.server.token_of_a_stranger())).expect("the stranger may do nothing");
-    for part in ["403 Forbidden", "User \"stranger\"", "the verb \"get\" on the resource \"secrets\"", "kubectl create role"] {
+    for part in
+        ["403 Forbidden", "User \"stranger\"", "the verb \"get\" on the resource \"secrets\"", "kubectl create role"]
+    {
         assert!(reason.contains(part), "{reason}");
     }
     let store = opened(&arguments(on.server.token_of_a_stranger())).expect("nothing is sent yet");
@@ -194,7 +206,10 @@ fn missing_permissions_are_named(on: &OnKubernetes) {
     assert!(listed.reason.contains("the verb \"list\""), "{listed}");
     let holder = yuba_backend::LockHolder::ourselves("OperationTypeApply", &Environment::default());
     match store.lock("default", &holder) {
-        Err(LockRefusal::Store(error)) => assert!(error.reason.contains("the resource \"leases\" of the API group \"coordination.k8s.io\""), "{error}"),
+        Err(LockRefusal::Store(error)) => assert!(
+            error.reason.contains("the resource \"leases\" of the API group \"coordination.k8s.io\""),
+            "{error}"
+        ),
         outcome => panic!("{outcome:?}"),
     }
     let reason = unreadable(&arguments("a-wrong-token")).expect("no user has the token");
@@ -250,7 +265,8 @@ fn a_role_is_enough(on: &OnKubernetes) {
 }
 
 fn a_missing_namespace_is_named(on: &OnKubernetes) {
-    let arguments = json!({ "secret_suffix": "x", "namespace": "no-such-namespace", "config_path": on.server.kubeconfig() });
+    let arguments =
+        json!({ "secret_suffix": "x", "namespace": "no-such-namespace", "config_path": on.server.kubeconfig() });
     let store = opened(&arguments).expect("nothing is sent yet");
     let holder = yuba_backend::LockHolder::ourselves("OperationTypeApply", &Environment::default());
     match store.lock("default", &holder) {
@@ -307,7 +323,8 @@ fn certificates_are_verified(on: &OnKubernetes) {
     let config = std::fs::read_to_string(on.server.kubeconfig()).expect("it was written");
     let file = on.server.directory().join(unique("named"));
     let by_name = |name: &str| {
-        std::fs::write(&file, config.replace("    server:", &format!("    tls-server-name: {name}\n    server:"))).expect("it is ours");
+        std::fs::write(&file, config.replace("    server:", &format!("    tls-server-name: {name}\n    server:")))
+            .expect("it is ours");
         unreadable(&json!({ "secret_suffix": "tls", "config_path": file }))
     };
     assert_eq!(by_name("localhost"), None);
@@ -370,7 +387,8 @@ fn objects_of_other_programs_are_not_deleted(on: &OnKubernetes) {
 fn workspaces_of_many_pages_are_listed(on: &OnKubernetes) {
     let name = unique("pages");
     for number in 0..260 {
-        let labels = json!({ "tfstate": "true", "tfstateSecretSuffix": name, "tfstateWorkspace": format!("w{number:03}") });
+        let labels =
+            json!({ "tfstate": "true", "tfstateSecretSuffix": name, "tfstateWorkspace": format!("w{number:03}") });
         let secret = json!({ "metadata": { "name": format!("tfstate-w{number:03}-{name}"), "labels": labels } });
         assert_eq!(on.server.ask("POST", SECRETS, &secret.to_string()).status, 201);
     }

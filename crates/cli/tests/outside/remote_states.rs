@@ -276,7 +276,9 @@ impl OnKubernetes {
     fn shape(&self, path: &str) -> serde_json::Value {
         let mut object = self.object(path);
         if let Some(metadata) = object["metadata"].as_object_mut() {
-            metadata.retain(|name, _| !matches!(name.as_str(), "uid" | "resourceVersion" | "creationTimestamp" | "managedFields"));
+            metadata.retain(|name, _| {
+                !matches!(name.as_str(), "uid" | "resourceVersion" | "creationTimestamp" | "managedFields")
+            });
         }
         if let Some(data) = object["data"].as_object_mut() {
             data.values_mut().for_each(|value| *value = serde_json::Value::Null);
@@ -288,7 +290,9 @@ impl OnKubernetes {
 impl Remote for OnKubernetes {
     fn block(&self) -> String {
         let config = self.0.kubeconfig();
-        format!("backend \"kubernetes\" {{\n secret_suffix = \"proj\"\n config_path = {config:?}\n labels = {{ team = \"a\" }}\n}}")
+        format!(
+            "backend \"kubernetes\" {{\n secret_suffix = \"proj\"\n config_path = {config:?}\n labels = {{ team = \"a\" }}\n}}"
+        )
     }
     fn lock_id(&self) -> Option<String> {
         self.object(LEASE)["spec"]["holderIdentity"].as_str().map(str::to_owned)
@@ -319,7 +323,8 @@ pub(crate) fn objects_of_kubernetes() {
             remote.0.ask("DELETE", path, "");
         }
         pair.apply(who, &[]);
-        let state: serde_json::Value = serde_json::from_str(&pair.done(who, &["state", "pull"])).expect("because it is JSON");
+        let state: serde_json::Value =
+            serde_json::from_str(&pair.done(who, &["state", "pull"])).expect("because it is JSON");
         seen.push((remote.shape(SECRET), remote.shape(LEASE), state["serial"].as_u64()));
     }
     assert_eq!(seen[0], seen[1]);
@@ -329,7 +334,11 @@ pub(crate) fn objects_of_kubernetes() {
         pair.done(who, &["workspace", "select", "default"]);
         pair.done(who, &["workspace", "delete", "gone"]);
         for path in [SECRET, LEASE] {
-            assert_eq!(remote.0.ask("GET", &path.replace("default-proj", "gone-proj"), "").status, 404, "{who:?} {path}");
+            assert_eq!(
+                remote.0.ask("GET", &path.replace("default-proj", "gone-proj"), "").status,
+                404,
+                "{who:?} {path}"
+            );
         }
     }
 }

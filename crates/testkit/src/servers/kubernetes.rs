@@ -150,7 +150,8 @@ impl Kubernetes {
     pub fn client_certificate(&self) -> (String, String) {
         let directory = self.server.directory();
         let request = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-config"];
-        let files = ["request.cnf", "-subj", "/O=system:masters/CN=client", "-keyout", "client.key", "-out", "client.csr"];
+        let files =
+            ["request.cnf", "-subj", "/O=system:masters/CN=client", "-keyout", "client.key", "-out", "client.csr"];
         openssl(directory, &[&request[..], &files].concat());
         let signed = ["x509", "-req", "-in", "client.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial"];
         openssl(directory, &[&signed[..], &["-days", "2", "-out", "client.crt"]].concat());

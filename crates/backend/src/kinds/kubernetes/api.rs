@@ -127,19 +127,18 @@ impl Api {
         for (name, value) in &self.headers {
             request = request.with_header(name.clone(), value.clone());
         }
-        loop {
-            let is_last = request.retries.is_some();
-            let applied = self.credentials.applied(request.clone());
-            let (authorized, identity) =
-                applied.map_err(|reason| StoreError::lasting(format!("{} {}: {reason}", request.method, shown(&request.url))))?;
-            let response = exchange(&self.client(identity), authorized.clone()).map_err(refusal::unreachable)?;
-            if response.status == 401 && !is_last && self.credentials.rejected() == Renewal::Possible {
-                // Marks the second attempt. The request itself is never repeated by the client.
-                request.retries = Some(0);
-                continue;
-            }
-            return Ok((authorized, response));
+        let (sent, response) = self.send_once(&request)?;
+        match response.status == 401 && self.credentials.rejected() == Renewal::Possible {
+            true => self.send_once(&request),
+            false => Ok((sent, response)),
         }
+    }
+
+    fn send_once(&self, request: &Request) -> Result<(Request, Response), StoreError> {
+        let failed = |reason| StoreError::lasting(format!("{} {}: {reason}", request.method, shown(&request.url)));
+        let (sent, identity) = self.credentials.applied(request.clone()).map_err(failed)?;
+        let response = exchange(&self.client(identity), sent.clone()).map_err(refusal::unreachable)?;
+        Ok((sent, response))
     }
 
     /// The JSON object in a response.
@@ -147,7 +146,9 @@ impl Api {
         let json: Option<Json> = serde_json::from_slice(&response.body).ok();
         json.filter(Json::is_object).ok_or_else(|| {
             let (method, url) = (&request.method, shown(&request.url));
-            StoreError::lasting(format!("{method} {url}: the response is not what the API of Kubernetes responds. Check \"host\""))
+            StoreError::lasting(format!(
+                "{method} {url}: the response is not what the API of Kubernetes responds. Check \"host\""
+            ))
         })
     }
 
@@ -164,7 +165,8 @@ impl Api {
     /// Creates an object, if there is none of its name.
     pub(super) fn create(&self, resource: Resource, object: &Json) -> Result<Written, StoreError> {
         let body = Some(object.to_string().into_bytes());
-        let (request, response) = self.send(Request { method: Method::POST, body, ..Request::new(self.url(resource, None)) })?;
+        let (request, response) =
+            self.send(Request { method: Method::POST, body, ..Request::new(self.url(resource, None)) })?;
         match response.status {
             200..=202 => Api::object(&request, &response).map(Written::Done),
             409 => Ok(Written::Conflict),
@@ -175,7 +177,8 @@ impl Api {
     /// Replaces an object, if it has the `resourceVersion` of the new one.
     pub(super) fn replace(&self, resource: Resource, name: &str, object: &Json) -> Result<Written, StoreError> {
         let body = Some(object.to_string().into_bytes());
-        let (request, response) = self.send(Request { method: Method::PUT, body, ..Request::new(self.url(resource, Some(name))) })?;
+        let (request, response) =
+            self.send(Request { method: Method::PUT, body, ..Request::new(self.url(resource, Some(name))) })?;
         match response.status {
             200..=201 => Api::object(&request, &response).map(Written::Done),
             409 => Ok(Written::Conflict),
@@ -191,7 +194,8 @@ impl Api {
             options["preconditions"] = json!({ "uid": uid });
         }
         let body = Some(options.to_string().into_bytes());
-        let (request, response) = self.send(Request { method: Method::DELETE, body, ..Request::new(self.url(resource, Some(name))) })?;
+        let (request, response) =
+            self.send(Request { method: Method::DELETE, body, ..Request::new(self.url(resource, Some(name))) })?;
         match response.status {
             200..=202 => Ok(()),
             404 if refusal::is_status(&response) => Ok(()),
@@ -205,7 +209,11 @@ impl Api {
     }
 
     /// Labels of all objects that a selector matches.
-    pub(super) fn labels(&self, resource: Resource, selector: &str) -> Result<Vec<BTreeMap<String, String>>, StoreError> {
+    pub(super) fn labels(
+        &self,
+        resource: Resource,
+        selector: &str,
+    ) -> Result<Vec<BTreeMap<String, String>>, StoreError> {
         for _ in 0..LIST_ATTEMPTS {
             if let Some(all) = self.all_pages(resource, selector)? {
                 return Ok(all);
@@ -216,7 +224,11 @@ impl Api {
     }
 
     /// All pages of a list. None if a page refers to a list that the server has forgotten.
-    fn all_pages(&self, resource: Resource, selector: &str) -> Result<Option<Vec<BTreeMap<String, String>>>, StoreError> {
+    fn all_pages(
+        &self,
+        resource: Resource,
+        selector: &str,
+    ) -> Result<Option<Vec<BTreeMap<String, String>>>, StoreError> {
         let mut all = Vec::new();
         let mut next: Option<String> = None;
         loop {

@@ -36,9 +36,7 @@ pub(in crate::kinds) fn schema() -> ArgumentSchema {
         text("password", &["KUBE_PASSWORD"]).secret().described("Password for basic authentication."),
         switch("insecure", &["KUBE_INSECURE"], false).described("Accept any certificate of the API server."),
         text("client_certificate", &["KUBE_CLIENT_CERT_DATA"]).described("Certificate of the client, in PEM."),
-        text("client_key", &["KUBE_CLIENT_KEY_DATA"])
-            .secret()
-            .described("Private key of client_certificate, in PEM."),
+        text("client_key", &["KUBE_CLIENT_KEY_DATA"]).secret().described("Private key of client_certificate, in PEM."),
         text("cluster_ca_certificate", &["KUBE_CLUSTER_CA_CERT_DATA"])
             .described("Certificates of the authorities that sign the certificate of the API server, in PEM."),
         Argument::optional("config_paths", Type::list(Type::string()))
@@ -78,10 +76,13 @@ pub(super) fn store(arguments: &Arguments, environment: &BackendEnvironment) -> 
     if problems.has_errors() {
         return Err(problems);
     }
-    let Some(suffix) = arguments.text("secret_suffix") else { return Err(diagnostics::kubernetes_suffix_missing().into()) };
+    let Some(suffix) = arguments.text("secret_suffix") else {
+        return Err(diagnostics::kubernetes_suffix_missing().into());
+    };
     let outside =
         Outside { variables: &environment.variables, files: &environment.files, account: Path::new(SERVICE_ACCOUNT) };
-    let connection = connection(arguments, &outside).map_err(|reason| diagnostics::kubernetes_not_configured(&reason))?;
+    let connection =
+        connection(arguments, &outside).map_err(|reason| diagnostics::kubernetes_not_configured(&reason))?;
     let labels = arguments.text_map("labels");
     let namespace = arguments.text("namespace").unwrap_or_else(|| "default".into()).to_string();
     let api = Api::new(connection, namespace, environment.services.client());

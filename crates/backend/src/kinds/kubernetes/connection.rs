@@ -88,12 +88,15 @@ fn exec_block(arguments: &Arguments) -> Option<Exec> {
     let env = block.get("env").entries().unwrap_or_default().into_iter();
     let args = block.get("args");
     // Quirk: null in a list of strings stands for an empty string.
-    let args = args.as_seq().unwrap_or_default().iter().map(|item| item.as_str().cloned().unwrap_or_default().to_string());
+    let args =
+        args.as_seq().unwrap_or_default().iter().map(|item| item.as_str().cloned().unwrap_or_default().to_string());
     Some(Exec {
         api_version: text("api_version"),
         command: text("command"),
         args: args.collect(),
-        env: env.map(|(name, value)| (name.to_string(), value.as_str().cloned().unwrap_or_default().to_string())).collect(),
+        env: env
+            .map(|(name, value)| (name.to_string(), value.as_str().cloned().unwrap_or_default().to_string()))
+            .collect(),
         interaction: Interaction::Optional,
         install_hint: None,
         cluster_info: ClusterInfo::Hidden,
@@ -111,7 +114,11 @@ fn is_in_cluster(outside: &Outside<'_>) -> bool {
 /// The service account of the pod.
 fn in_cluster(outside: &Outside<'_>) -> Result<Settings, String> {
     let variable = |name: &str| {
-        let missing = || format!("in_cluster_config is set, and the environment variable {name} is not, so this process does not run in a pod");
+        let missing = || {
+            format!(
+                "in_cluster_config is set, and the environment variable {name} is not, so this process does not run in a pod"
+            )
+        };
         outside.variables.get(name).ok_or_else(missing)
     };
     let (host, port) = (variable("KUBERNETES_SERVICE_HOST")?, variable("KUBERNETES_SERVICE_PORT")?);
@@ -185,7 +192,8 @@ fn expanded(path: &str, variables: &Environment) -> Result<PathBuf, String> {
     if !(rest.is_empty() || rest.starts_with('/')) {
         return Err(format!("the path {path} starts with the home directory of another user, which is not supported"));
     }
-    let home = variables.home().ok_or_else(|| format!("the path {path} needs a home directory, and HOME is not set"))?;
+    let home =
+        variables.home().ok_or_else(|| format!("the path {path} needs a home directory, and HOME is not set"))?;
     Ok(home.join(rest.trim_start_matches('/')))
 }
 
@@ -202,7 +210,8 @@ fn content(outside: &Outside<'_>, what: &str, source: Option<Source>) -> Result<
 }
 
 fn of_context(cluster: Cluster, user: User, outside: &Outside<'_>) -> Result<Settings, String> {
-    let settings = Settings { host: cluster.server, headers: user.impersonation, proxy: cluster.proxy, ..Settings::default() };
+    let settings =
+        Settings { host: cluster.server, headers: user.impersonation, proxy: cluster.proxy, ..Settings::default() };
     // Credentials of a file are for TLS connections only.
     if !settings.host.as_ref().is_some_and(|host| host.to_ascii_lowercase().starts_with("https://")) {
         return Ok(settings);
@@ -244,7 +253,9 @@ impl Settings {
         let identity = match (self.certificate, self.key) {
             (Some(certificates), Some(key)) => Some(Identity { certificates, key }),
             (None, _) => None,
-            (Some(_), None) => return Err("the client certificate has no key. Set \"client_key\" or client-key".to_owned()),
+            (Some(_), None) => {
+                return Err("the client certificate has no key. Set \"client_key\" or client-key".to_owned());
+            }
         };
         let has_identity = identity.is_some();
         let tls = TlsSettings {
@@ -286,14 +297,18 @@ impl Settings {
 
     /// The URL of the API server.
     fn base(&self) -> Result<Url, String> {
-        let Some(host) = &self.host else { return Err("no API server is configured. Set \"host\" or KUBE_HOST".to_owned()) };
+        let Some(host) = &self.host else {
+            return Err("no API server is configured. Set \"host\" or KUBE_HOST".to_owned());
+        };
         let has_tls = self.authorities.is_some() || self.certificate.is_some() || self.skips_verification;
         let text = match host.contains("://") {
             true => host.clone(),
             // Quirk: without scheme, TLS settings decide.
             false => format!("{}://{host}", if has_tls { "https" } else { "http" }),
         };
-        let invalid = |reason: &str| format!("the URL of the API server is not valid: {reason}. Check \"host\" and the server of the cluster");
+        let invalid = |reason: &str| {
+            format!("the URL of the API server is not valid: {reason}. Check \"host\" and the server of the cluster")
+        };
         let mut url = Url::parse(&text).map_err(|error| invalid(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(invalid("it must start with https:// or http://, followed by a host"));
@@ -331,10 +346,14 @@ fn proxies(text: &str) -> Result<Proxies, String> {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme).unwrap_or_default();
     match scheme {
         "http" | "https" => {
-            let url = Url::parse(text).map_err(|error| format!("the proxy-url of the cluster is not valid: {error}"))?.to_string();
+            let url = Url::parse(text)
+                .map_err(|error| format!("the proxy-url of the cluster is not valid: {error}"))?
+                .to_string();
             Ok(Proxies { http: Some(url.clone()), https: Some(url), except: String::new() })
         }
-        "socks5" => Err("the proxy-url of the cluster is a SOCKS proxy, which is not supported. Use an HTTP proxy".to_owned()),
+        "socks5" => {
+            Err("the proxy-url of the cluster is a SOCKS proxy, which is not supported. Use an HTTP proxy".to_owned())
+        }
         _ => Err("the proxy-url of the cluster must start with http:// or https://".to_owned()),
     }
 }

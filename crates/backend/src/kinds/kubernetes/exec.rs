@@ -73,7 +73,9 @@ impl ExecCredential {
     /// The credential in the output of a plugin. The error is part of a sentence and contains nothing of the output.
     fn parse(output: &[u8], version: &str) -> Result<ExecCredential, String> {
         let json: Json = serde_json::from_slice(output).map_err(|_| "its output is not JSON")?;
-        let text = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+        let text = |json: &Json, name: &str| {
+            json.get(name).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
         match text(&json, "kind").as_deref() {
             Some("ExecCredential") => {}
             _ => return Err("its output is not an ExecCredential".to_owned()),
@@ -102,7 +104,9 @@ impl ExecCredential {
         }
         let expires = match text(status, "expirationTimestamp") {
             None => None,
-            Some(time) => Some(UtcTime::parse(&time).ok_or("its output has an expirationTimestamp that is not a time")?),
+            Some(time) => {
+                Some(UtcTime::parse(&time).ok_or("its output has an expirationTimestamp that is not a time")?)
+            }
         };
         Ok(ExecCredential { token, identity, expires })
     }

@@ -85,7 +85,8 @@ impl Kubeconfig {
         if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
             return Ok(Kubeconfig::default());
         }
-        let value = yuba_value::functions::yaml::parse(text).map_err(|problem| format!("it is not valid YAML: {problem}"))?;
+        let value =
+            yuba_value::functions::yaml::parse(text).map_err(|problem| format!("it is not valid YAML: {problem}"))?;
         let text = yuba_value::json::encode_plain(&value).map_err(|_| "it contains values that JSON does not have")?;
         let json: Json = serde_json::from_str(&text).map_err(|_| "it contains values that JSON does not have")?;
         let Json::Object(object) = json else { return Err("it is not a mapping".to_owned()) };
@@ -128,17 +129,26 @@ impl Kubeconfig {
             None => Context::default(),
             Some(name) => match self.contexts.get(name) {
                 Some(context) => context.clone(),
-                None => return Err(format!("the context \"{name}\" does not exist. {}", listed("contexts", self.contexts.keys()))),
+                None => {
+                    return Err(format!(
+                        "the context \"{name}\" does not exist. {}",
+                        listed("contexts", self.contexts.keys())
+                    ));
+                }
             },
         };
         let Some(cluster) = choice.cluster.as_ref().or(context.cluster.as_ref()) else { return Ok(None) };
         let found = self.clusters.get(cluster);
-        let found = found.ok_or_else(|| format!("the cluster \"{cluster}\" does not exist. {}", listed("clusters", self.clusters.keys())))?;
+        let found = found.ok_or_else(|| {
+            format!("the cluster \"{cluster}\" does not exist. {}", listed("clusters", self.clusters.keys()))
+        })?;
         let user = match choice.user.as_ref().or(context.user.as_ref()) {
             None => User::default(),
             Some(user) => {
                 let found = self.users.get(user);
-                found.cloned().ok_or_else(|| format!("the user \"{user}\" does not exist. {}", listed("users", self.users.keys())))?
+                found.cloned().ok_or_else(|| {
+                    format!("the user \"{user}\" does not exist. {}", listed("users", self.users.keys()))
+                })?
             }
         };
         if found.server.is_none() {
@@ -317,7 +327,9 @@ fn impersonation(fields: &Fields<'_>) -> Result<Vec<(String, String)>, String> {
 /// A name as part of the name of a header: other characters are percent-encoded.
 fn escaped(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&'*+-.^_`|~".contains(&byte);
-    name.bytes().map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    name.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 fn plugin(fields: &Fields<'_>) -> Result<Exec, String> {
@@ -330,7 +342,12 @@ fn plugin(fields: &Fields<'_>) -> Result<Exec, String> {
         let value = match variable.get("value") {
             None | Some(Json::Null) => String::new(),
             Some(Json::String(value)) => value.clone(),
-            Some(_) => return Err(format!("{}[{index}].value is not a string. Write its value in quotes", fields.place("env"))),
+            Some(_) => {
+                return Err(format!(
+                    "{}[{index}].value is not a string. Write its value in quotes",
+                    fields.place("env")
+                ));
+            }
         };
         env.push((name, value));
     }

@@ -60,7 +60,8 @@ pub(super) fn problem_of_name(part: &str, whole: &str) -> Option<String> {
 
 /// Labels of the objects of a workspace. Those of the configuration win, as they do with OpenTofu.
 fn labels(workspace: &str, suffix: &str, more: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let own = [(STATE, "true"), (SUFFIX, suffix), (WORKSPACE, workspace), ("app.kubernetes.io/managed-by", "terraform")];
+    let own =
+        [(STATE, "true"), (SUFFIX, suffix), (WORKSPACE, workspace), ("app.kubernetes.io/managed-by", "terraform")];
     let own = own.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     own.chain(more.iter().map(|(name, value)| (name.clone(), value.clone()))).collect()
 }
@@ -160,7 +161,15 @@ pub(super) fn holder(lease: &Json) -> Option<LockHolder> {
         },
     };
     let nothing = String::new;
-    Some(LockHolder { id, operation: nothing(), info, who: nothing(), version: nothing(), created: None, path: nothing() })
+    Some(LockHolder {
+        id,
+        operation: nothing(),
+        info,
+        who: nothing(),
+        version: nothing(),
+        created: None,
+        path: nothing(),
+    })
 }
 
 /// The Lease with a holder.

@@ -29,14 +29,16 @@ pub(super) fn unreachable(error: StoreError) -> StoreError {
             ),
             ..error
         },
-        None if error.kind == StoreErrorKind::Transient && error.reason.contains("invalid peer certificate") => StoreError {
-            kind: StoreErrorKind::Lasting,
-            reason: format!(
-                "{}. Set \"host\" to a name in the certificate, or tls-server-name of the cluster in the kubeconfig file",
-                error.reason
-            ),
-            ..error
-        },
+        None if error.kind == StoreErrorKind::Transient && error.reason.contains("invalid peer certificate") => {
+            StoreError {
+                kind: StoreErrorKind::Lasting,
+                reason: format!(
+                    "{}. Set \"host\" to a name in the certificate, or tls-server-name of the cluster in the kubeconfig file",
+                    error.reason
+                ),
+                ..error
+            }
+        }
         None => error,
     }
 }
@@ -45,13 +47,17 @@ pub(super) fn unreachable(error: StoreError) -> StoreError {
 pub(super) fn refused(api: &Api, verb: &str, resource: Resource, request: &Request, response: &Response) -> StoreError {
     let namespace = &api.namespace;
     let said = status(response);
-    let text = |pointer: &str| said.as_ref().and_then(|said| said.pointer(pointer)).and_then(Json::as_str).unwrap_or_default();
+    let text =
+        |pointer: &str| said.as_ref().and_then(|said| said.pointer(pointer)).and_then(Json::as_str).unwrap_or_default();
     let message = text("/message");
     let error = match message.is_empty() {
         true => unexpected(request, response),
         false => {
             let (method, url, status) = (&request.method, yuba_net::http::shown(&request.url), response.status_text());
-            StoreError::lasting(format!("{method} {url}: the server responded \"{status}\": {}", message.trim_end_matches('.')))
+            StoreError::lasting(format!(
+                "{method} {url}: the server responded \"{status}\": {}",
+                message.trim_end_matches('.')
+            ))
         }
     };
     let advice = match response.status {
@@ -61,9 +67,9 @@ pub(super) fn refused(api: &Api, verb: &str, resource: Resource, request: &Reque
                 .to_owned(),
         ),
         403 => Some(permissions(verb, resource, namespace)),
-        404 if text("/details/kind") == "namespaces" => {
-            Some(format!("The namespace \"{namespace}\" does not exist. Create it with `kubectl create namespace {namespace}`, or change \"namespace\""))
-        }
+        404 if text("/details/kind") == "namespaces" => Some(format!(
+            "The namespace \"{namespace}\" does not exist. Create it with `kubectl create namespace {namespace}`, or change \"namespace\""
+        )),
         404 => Some("The path does not exist. Check \"host\"".to_owned()),
         413 => Some(too_large(request)),
         422 if message.contains("Too long") && message.contains("data") => Some(too_large(request)),

@@ -66,7 +66,10 @@ fn files_are_merged_and_the_first_counts() {
     assert_eq!(by_context("two").as_deref(), Ok("https://two.example/prefix/ token from a file"));
     assert_eq!(by_context("plain").as_deref(), Ok("http://plain.example/"), "no credential without TLS");
     let error = by_context("gone").expect_err("there is no such context");
-    assert!(error.contains("the context \"gone\" does not exist") && error.contains("\"one\", \"plain\", \"two\""), "{error}");
+    assert!(
+        error.contains("the context \"gone\" does not exist") && error.contains("\"one\", \"plain\", \"two\""),
+        "{error}"
+    );
     let error = by_context("broken").expect_err("there is no such cluster");
     assert!(error.contains("the cluster \"gone\" does not exist"), "{error}");
     let chosen = json!({ "config_path": two, "config_context_cluster": "one", "config_context_auth_info": "ann" });
@@ -77,7 +80,10 @@ fn files_are_merged_and_the_first_counts() {
     assert_eq!(check(json!({}), &variables).as_deref(), Ok("https://one.example:6443/ token first"));
     // One path wins over several, also if the environment sets it.
     let path = [("KUBE_CONFIG_PATH", two.as_str()), ("KUBE_CTX_AUTH_INFO", "file"), ("KUBECONFIG", one.as_str())];
-    assert_eq!(check(json!({ "config_paths": [one] }), &path).as_deref(), Ok("https://two.example/prefix/ token from a file"));
+    assert_eq!(
+        check(json!({ "config_paths": [one] }), &path).as_deref(),
+        Ok("https://two.example/prefix/ token from a file")
+    );
     let user = json!({ "config_path": one, "config_context_auth_info": "bob" });
     assert_eq!(check(user, &[]).as_deref(), Ok("https://one.example:6443/ user bob:secret word"));
 }
@@ -88,8 +94,12 @@ fn arguments_win_over_files() {
     let file = directory.write("config", FIRST).display().to_string();
     let home = directory.0.display().to_string();
     let variables = [("HOME", home.as_str()), ("KUBE_TOKEN", "of the environment")];
-    let connection = connect(&json!({ "config_path": "~/config", "host": "https://other.example" }), &variables, Path::new(NOWHERE));
-    assert_eq!(connection.map(|connection| used(&connection)).as_deref(), Ok("https://other.example/ token of the environment"));
+    let connection =
+        connect(&json!({ "config_path": "~/config", "host": "https://other.example" }), &variables, Path::new(NOWHERE));
+    assert_eq!(
+        connection.map(|connection| used(&connection)).as_deref(),
+        Ok("https://other.example/ token of the environment")
+    );
     let error = |arguments: serde_json::Value| connect(&arguments, &[], Path::new(NOWHERE)).expect_err("it is refused");
     let both = error(json!({ "config_path": file, "username": "u", "password": "p" }));
     assert!(both.contains("both a token and a user"), "{both}");
@@ -107,7 +117,8 @@ fn arguments_win_over_files() {
         assert_eq!(used(&connection), "https://h.example:6443/ user u:p");
         assert_eq!(connection.options.tls.verification, Verification::Skipped);
     }
-    let plain = connect(&json!({ "host": "h.example", "token": "t" }), &[], Path::new(NOWHERE)).expect("it is complete");
+    let plain =
+        connect(&json!({ "host": "h.example", "token": "t" }), &[], Path::new(NOWHERE)).expect("it is complete");
     assert_eq!(used(&plain), "http://h.example/ token t");
 }
 
@@ -127,26 +138,37 @@ fn clusters_and_users_have_further_settings() {
             ),
         )
     };
-    let connect_to = |cluster: &str, user: &str| {
-        connect(&json!({ "config_path": config(cluster, user) }), &[], Path::new(NOWHERE))
-    };
+    let connect_to =
+        |cluster: &str, user: &str| connect(&json!({ "config_path": config(cluster, user) }), &[], Path::new(NOWHERE));
     let authority = "    certificate-authority: ca.crt\n    tls-server-name: ca.example\n    proxy-url: http://u:p@proxy.example:3128";
     let certificate = data(&pem.cert.pem());
-    let user = format!("    client-certificate-data: {certificate}\n    client-key: key.pem\n    as: root\n    as-groups: [a, b]\n    as-user-extra: {{a/b: [c]}}");
+    let user = format!(
+        "    client-certificate-data: {certificate}\n    client-key: key.pem\n    as: root\n    as-groups: [a, b]\n    as-user-extra: {{a/b: [c]}}"
+    );
     let connection = connect_to(authority, &user).expect("all files exist");
     let tls = &connection.options.tls;
     assert!(matches!(&tls.authorities, Authorities::Only(found) if *found == pem.cert.pem().into_bytes()));
     assert_eq!(tls.host_name.as_deref(), Some("ca.example"));
     assert!(tls.identity.as_ref().is_some_and(|identity| identity.key == pem.signing_key.serialize_pem().into_bytes()));
-    assert_eq!(connection.options.proxies.as_ref().and_then(|proxies| proxies.https.as_deref()), Some("http://u:p@proxy.example:3128/"));
+    assert_eq!(
+        connection.options.proxies.as_ref().and_then(|proxies| proxies.https.as_deref()),
+        Some("http://u:p@proxy.example:3128/")
+    );
     let headers: Vec<String> = connection.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    assert_eq!(headers, ["Impersonate-User: root", "Impersonate-Group: a", "Impersonate-Group: b", "Impersonate-Extra-a%2Fb: c"]);
+    assert_eq!(
+        headers,
+        ["Impersonate-User: root", "Impersonate-Group: a", "Impersonate-Group: b", "Impersonate-Extra-a%2Fb: c"]
+    );
     let refused = |cluster: &str, user: &str, expected: &str| {
         let error = connect_to(cluster, user).expect_err("it is refused");
         assert!(error.contains(expected), "{error}");
     };
     refused("    proxy-url: socks5://proxy.example", "    {}", "SOCKS");
-    refused("    insecure-skip-tls-verify: true\n    certificate-authority: ca.crt", "    {}", "insecure-skip-tls-verify");
+    refused(
+        "    insecure-skip-tls-verify: true\n    certificate-authority: ca.crt",
+        "    {}",
+        "insecure-skip-tls-verify",
+    );
     refused("    certificate-authority: gone.crt", "    {}", "gone.crt");
     refused("    certificate-authority: ca.crt\n    certificate-authority-data: eA==", "    {}", "both set");
     refused("    certificate-authority-data: '%'", "    {}", "not valid Base64");
@@ -156,7 +178,11 @@ fn clusters_and_users_have_further_settings() {
     refused("", "    tokenFile: gone", "tokenFile");
     refused("", "    exec: {command: x}", "apiVersion is missing");
     refused("", "    exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}", "v1alpha1");
-    refused("", "    exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always}", "requires a terminal");
+    refused(
+        "",
+        "    exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always}",
+        "requires a terminal",
+    );
     let broken = directory.write("broken", "clusters: [").display().to_string();
     let error = connect(&json!({ "config_path": broken }), &[], Path::new(NOWHERE)).expect_err("it is not YAML");
     assert!(error.contains("broken") && error.contains("not valid YAML"), "{error}");
@@ -184,6 +210,7 @@ fn pods_use_their_service_account() {
         assert_eq!(used(&connection), "https://[fd00::1]/ token second");
     }
     directory.write("account/token", "first\n");
-    let ours = connect(&json!({ "in_cluster_config": true, "token": "ours" }), &variables, &account).expect("it is a pod");
+    let ours =
+        connect(&json!({ "in_cluster_config": true, "token": "ours" }), &variables, &account).expect("it is a pod");
     assert_eq!(used(&ours), "https://[fd00::1]/ token ours");
 }

@@ -33,7 +33,8 @@ fn a_plugin_gets_arguments_and_environment_and_returns_a_token() {
     let directory = Directory::new();
     let log = directory.0.join("log").display().to_string();
     let answer = credential(V1, &json!({ "token": "t1" }));
-    let script = directory.script("plugin", &format!("echo \"$#|$1|$2|$GREETING|$KUBERNETES_EXEC_INFO\" >> {log}\necho '{answer}'"));
+    let script = directory
+        .script("plugin", &format!("echo \"$#|$1|$2|$GREETING|$KUBERNETES_EXEC_INFO\" >> {log}\necho '{answer}'"));
     let connection = connect(&with_plugin(V1, &script), &[], Path::new("/nonexistent")).expect("it is complete");
     assert_eq!(used(&connection), "https://h.example/ token t1");
     assert_eq!(used(&connection), "https://h.example/ token t1");
@@ -56,7 +57,8 @@ fn an_expired_token_is_replaced() {
         let _ = std::fs::remove_file(&log);
         let answer = credential(V1BETA1, &json!({ "token": "t", "expirationTimestamp": time }));
         let script = directory.script("plugin", &format!("echo run >> {log}\necho '{answer}'"));
-        let connection = connect(&with_plugin(V1BETA1, &script), &[], Path::new("/nonexistent")).expect("it is complete");
+        let connection =
+            connect(&with_plugin(V1BETA1, &script), &[], Path::new("/nonexistent")).expect("it is complete");
         used(&connection);
         used(&connection);
         assert_eq!(std::fs::read_to_string(&log).expect("it exists").lines().count(), runs, "{time}");
@@ -94,10 +96,12 @@ contexts:
     let connection = connect(&json!({ "config_path": file }), &[], Path::new("/nonexistent")).expect("it is complete");
     assert_eq!(used(&connection), "https://h.example/ certificate");
     let info: Json = serde_json::from_str(&std::fs::read_to_string(&log).expect("it exists")).expect("it is JSON");
-    let cluster = json!({ "server": "https://h.example", "tls-server-name": "n.example", "config": { "audience": "a" } });
+    let cluster =
+        json!({ "server": "https://h.example", "tls-server-name": "n.example", "config": { "audience": "a" } });
     assert_eq!(info["spec"], json!({ "interactive": false, "cluster": cluster }));
     // A token of the configuration is used instead of the plugin.
-    let connection = connect(&json!({ "config_path": file, "token": "t" }), &[], Path::new("/nonexistent")).expect("it is complete");
+    let connection =
+        connect(&json!({ "config_path": file, "token": "t" }), &[], Path::new("/nonexistent")).expect("it is complete");
     assert_eq!(used(&connection), "https://h.example/ token t");
 }
 
@@ -121,6 +125,7 @@ fn failures_name_the_plugin_and_no_secret() {
     let error = failure(&with_plugin(V1, &directory.0.join("missing")));
     assert!(error.contains("cannot be started"), "{error}");
     let plain = json!({ "host": "http://h.example", "exec": [{ "api_version": V1, "command": "x" }] });
-    let error = connect(&plain, &[], Path::new("/nonexistent")).expect_err("its token would be readable on the network");
+    let error =
+        connect(&plain, &[], Path::new("/nonexistent")).expect_err("its token would be readable on the network");
     assert!(error.contains("not https"), "{error}");
 }

@@ -36,15 +36,18 @@ fn not_found() -> Reply {
 
 #[test]
 fn workspaces_are_listed_page_by_page_without_data() {
-    let item = |workspace: &str, suffix: &str| {
-        json!({ "metadata": { "labels": { "tfstate": "true", "tfstateSecretSuffix": suffix, "tfstateWorkspace": workspace } } })
-    };
+    let item = |workspace: &str, suffix: &str| json!({ "metadata": { "labels": { "tfstate": "true", "tfstateSecretSuffix": suffix, "tfstateWorkspace": workspace } } });
     let (host, store) = answering(move |asked| {
         let (items, next) = match asked.target.contains("continue=NEXT") {
-            false => (json!([item("default", "proj"), item("b", "proj"), item("c", "other"), { "metadata": {} }]), "NEXT"),
+            false => {
+                (json!([item("default", "proj"), item("b", "proj"), item("c", "other"), { "metadata": {} }]), "NEXT")
+            }
             true => (json!([item("a", "proj")]), ""),
         };
-        Reply::json(&json!({ "kind": "PartialObjectMetadataList", "metadata": { "continue": next }, "items": items }).to_string())
+        Reply::json(
+            &json!({ "kind": "PartialObjectMetadataList", "metadata": { "continue": next }, "items": items })
+                .to_string(),
+        )
     });
     assert_eq!(store.workspaces().expect("both pages arrive"), ["a", "b", "default"]);
     let asked = host.asked();
@@ -74,8 +77,20 @@ fn refusals_say_what_to_do() {
         assert_eq!(error.kind, StoreErrorKind::Lasting);
     };
     check(
-        || status(403, "secrets is forbidden: User \"u\" cannot create resource \"secrets\" in API group \"\" in the namespace \"ns\"", &json!({ "kind": "secrets" })),
-        &["POST http://", "403 Forbidden", "the verb \"create\" on the resource \"secrets\"", "in the namespace \"ns\"", "kubectl create role"],
+        || {
+            status(
+                403,
+                "secrets is forbidden: User \"u\" cannot create resource \"secrets\" in API group \"\" in the namespace \"ns\"",
+                &json!({ "kind": "secrets" }),
+            )
+        },
+        &[
+            "POST http://",
+            "403 Forbidden",
+            "the verb \"create\" on the resource \"secrets\"",
+            "in the namespace \"ns\"",
+            "kubectl create role",
+        ],
     );
     check(|| status(401, "Unauthorized", &json!({})), &["401 Unauthorized", "exec plugin"]);
     check(
@@ -106,7 +121,9 @@ fn a_secret_that_only_got_a_label_is_no_conflict() {
     let count = std::sync::atomic::AtomicUsize::new(0);
     let (host, store) = answering(move |asked| match asked.method.as_str() {
         "GET" => Reply::json(&secret(&count.fetch_add(1, std::sync::atomic::Ordering::SeqCst).to_string()).to_string()),
-        _ if asked.body.contains("\"resourceVersion\":\"1\"") => status(409, "the object has been modified", &json!({})),
+        _ if asked.body.contains("\"resourceVersion\":\"1\"") => {
+            status(409, "the object has been modified", &json!({}))
+        }
         _ => Reply::json("{}"),
     });
     let version = store.read("default").expect("it can be read").expect("there is a state").version;
