@@ -112,7 +112,7 @@ impl KubernetesStore {
             },
         };
         match written.map_err(LockRefusal::Store)? {
-            Written::Done(_) => Ok(Some(LockId(holder.id.clone()))),
+            Written::Done => Ok(Some(LockId(holder.id.clone()))),
             Written::Conflict => Ok(None),
         }
     }
@@ -170,7 +170,7 @@ impl Store for KubernetesStore {
                 None => self.api.create(Resource::Secrets, &self.owner(workspace).secret(&payload))?,
                 Some(secret) => self.api.replace(Resource::Secrets, &name, &objects::with_payload(secret, &payload))?,
             };
-            if let Written::Done(_) = written {
+            if let Written::Done = written {
                 return Ok(StoreVersion::of(payload.as_bytes()));
             }
         }
@@ -183,6 +183,8 @@ impl Store for KubernetesStore {
     }
 
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
+        // Quirk: locks of this backend have no path.
+        let holder = &LockHolder { path: String::new(), ..holder.clone() };
         for _ in 0..ATTEMPTS {
             if let Some(id) = self.try_lock(workspace, holder)? {
                 return Ok(Some(id));
@@ -201,7 +203,7 @@ impl Store for KubernetesStore {
             }
             let released = objects::without_holder(lease);
             match self.api.replace(Resource::Leases, &name, &released).map_err(UnlockRefusal::Failed)? {
-                Written::Done(_) => return Ok(()),
+                Written::Done => return Ok(()),
                 Written::Conflict => {}
             }
         }

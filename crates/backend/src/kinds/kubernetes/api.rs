@@ -54,7 +54,7 @@ impl Resource {
 /// The outcome of a write.
 #[derive(Debug)]
 pub(super) enum Written {
-    Done(Json),
+    Done,
     /// The object exists already, has changed, or is gone.
     Conflict,
 }
@@ -168,7 +168,7 @@ impl Api {
         let (request, response) =
             self.send(Request { method: Method::POST, body, ..Request::new(self.url(resource, None)) })?;
         match response.status {
-            200..=202 => Api::object(&request, &response).map(Written::Done),
+            200..=202 => Api::object(&request, &response).map(|_| Written::Done),
             409 => Ok(Written::Conflict),
             _ => Err(refusal::refused(self, "create", resource, &request, &response)),
         }
@@ -180,7 +180,7 @@ impl Api {
         let (request, response) =
             self.send(Request { method: Method::PUT, body, ..Request::new(self.url(resource, Some(name))) })?;
         match response.status {
-            200..=201 => Api::object(&request, &response).map(Written::Done),
+            200..=201 => Api::object(&request, &response).map(|_| Written::Done),
             409 => Ok(Written::Conflict),
             404 if refusal::is_status(&response) => Ok(Written::Conflict),
             _ => Err(refusal::refused(self, "update", resource, &request, &response)),
