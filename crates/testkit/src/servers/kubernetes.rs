@@ -155,7 +155,8 @@ impl Kubernetes {
         openssl(directory, &[&request[..], &files].concat());
         let signed = ["x509", "-req", "-in", "client.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial"];
         let extensions = "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=clientAuth\n";
-        std::fs::write(directory.join("client.ext"), extensions).expect("because the directory of the server is writable");
+        std::fs::write(directory.join("client.ext"), extensions)
+            .expect("because the directory of the server is writable");
         openssl(directory, &[&signed[..], &["-days", "2", "-extfile", "client.ext", "-out", "client.crt"]].concat());
         let read = |name: &str| std::fs::read_to_string(directory.join(name)).expect("because openssl has written it");
         (read("client.crt"), read("client.key"))

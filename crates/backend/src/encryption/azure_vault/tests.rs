@@ -87,7 +87,7 @@ fn provider(more: &Json) -> (Result<Arc<dyn KeyService>, String>, Host) {
     let credentials = Arc::new(Credentials::new(Default::default(), &variables));
     let client = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() }).with_options(options);
     let services = Arc::new(Services::new(client, credentials, Default::default()));
-    let environment = BackendEnvironment::new(variables, std::env::temp_dir()).with_services(services);
+    let environment = BackendEnvironment::new(variables, std::env::temp_dir()).with_services(&services);
     let mut given =
         json!({"vault_uri": "https://unit.vault.azure.net/", "vault_key_name": "state-key", "key_length": 32});
     for (name, value) in more.as_object().into_iter().flatten() {

@@ -39,7 +39,7 @@ fn opened(
     let credentials = Arc::new(Credentials::new(Default::default(), &variables));
     let client = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() }).with_options(options);
     let services = Arc::new(Services::new(client, credentials, Default::default()));
-    let environment = BackendEnvironment::new(variables, std::env::temp_dir()).with_services(services);
+    let environment = BackendEnvironment::new(variables, std::env::temp_dir()).with_services(&services);
     let mut given = json!({"storage_account_name": "acme", "container_name": "states", "key": "dir/prod"});
     for (name, value) in more.as_object().into_iter().flatten() {
         given[name] = value.clone();
