@@ -6,6 +6,7 @@ mod consul;
 mod gcs;
 mod http;
 mod journals;
+mod kubernetes;
 mod pg;
 mod sealing;
 
@@ -28,6 +29,7 @@ pub(crate) use gcs::*;
 pub(crate) use http::*;
 pub use journals::recovered;
 pub(crate) use journals::*;
+pub(crate) use kubernetes::*;
 pub(crate) use pg::*;
 pub(crate) use sealing::*;
 

@@ -5,6 +5,7 @@ mod consul;
 mod gcs;
 mod http;
 mod in_memory;
+mod kubernetes;
 mod local;
 mod pg;
 mod s3;
@@ -46,7 +47,12 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
         check: nothing_to_check,
         open: Constructor::Store(in_memory::open),
     },
-    not_available("kubernetes"),
+    BackendKind {
+        name: "kubernetes",
+        schema: kubernetes::schema,
+        check: kubernetes::check,
+        open: Constructor::Store(kubernetes::open),
+    },
     LOCAL,
     not_available("oss"),
     BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Store(pg::open) },

@@ -1,9 +1,6 @@
 //! The `consul` backend on a real agent: the suite, and the layout of keys that OpenTofu was observed to write.
 
-use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use serde_json::{Value as Json, json};
@@ -11,6 +8,7 @@ use yuba_backend::{LockHolder, LockRefusal};
 use yuba_testkit::servers::{Consul, consul, is_installed};
 
 use crate::Started;
+use crate::relay::Relay;
 use crate::subject::{Lazy, Machine, Subject, unique};
 use crate::suite::{add, numbers, read};
 
@@ -18,55 +16,6 @@ struct OnConsul {
     server: Consul,
     relay: Relay,
     has_gzip: bool,
-}
-
-/// Forwards connections to the agent until it is cut.
-struct Relay {
-    port: u16,
-    is_cut: Arc<AtomicBool>,
-    open: Arc<Mutex<Vec<TcpStream>>>,
-}
-
-impl Relay {
-    fn to(target: String) -> Relay {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("there are free ports");
-        let port = listener.local_addr().expect("it is bound").port();
-        let (is_cut, open) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
-        let relay = Relay { port, is_cut: Arc::clone(&is_cut), open: Arc::clone(&open) };
-        std::thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                if is_cut.load(Ordering::SeqCst) {
-                    continue;
-                }
-                let Ok(server) = TcpStream::connect(&target) else { continue };
-                for (from, to) in [(&client, &server), (&server, &client)] {
-                    let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { continue };
-                    std::thread::spawn(move || {
-                        let mut buffer = [0; 65_536];
-                        while let Ok(length @ 1..) = from.read(&mut buffer) {
-                            if to.write_all(&buffer[..length]).is_err() {
-                                break;
-                            }
-                        }
-                        let _ = to.shutdown(Shutdown::Both);
-                    });
-                }
-                open.lock().unwrap_or_else(PoisonError::into_inner).extend([client, server]);
-            }
-        });
-        relay
-    }
-
-    fn cut(&self) {
-        self.is_cut.store(true, Ordering::SeqCst);
-        for stream in self.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    fn mend(&self) {
-        self.is_cut.store(false, Ordering::SeqCst);
-    }
 }
 
 fn start(has_gzip: bool) -> Option<OnConsul> {
@@ -82,7 +31,7 @@ impl Subject for OnConsul {
     fn arguments(&self, state: &str) -> Json {
         // An outage hits the connections of one test only.
         let address = match state.starts_with("outage") {
-            true => format!("127.0.0.1:{}", self.relay.port),
+            true => format!("127.0.0.1:{}", self.relay.port()),
             false => self.server.address(),
         };
         json!({ "address": address, "path": format!("states/{state}"), "gzip": self.has_gzip })
@@ -96,7 +45,7 @@ impl Subject for OnConsul {
         true
     }
     fn resume(&self) {
-        self.relay.mend();
+        self.relay.resume();
     }
 }
 

@@ -8,9 +8,11 @@ mod azurite;
 mod consul;
 mod gcs;
 mod http;
+mod kubernetes;
 mod local_memory;
 mod pg;
 mod pg_cuts;
+mod relay;
 mod s3;
 mod subject;
 mod suite;
@@ -29,6 +31,7 @@ fn subjects() -> Vec<Lazy> {
     all.extend(consul::subjects());
     all.extend(http::subjects());
     all.extend(local_memory::subjects());
+    all.extend(kubernetes::subjects());
     all.extend(pg::subjects());
     all.extend(s3::subjects());
     all.extend(azurite::subjects());
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         }
     }
     trials.extend(consul::trials());
+    trials.extend(kubernetes::trials());
     trials.extend(pg::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();

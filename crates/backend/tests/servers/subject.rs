@@ -26,6 +26,10 @@ pub(crate) trait Subject: Send + Sync {
     fn environment(&self) -> Vec<(String, String)> {
         Vec::new()
     }
+    /// A name of a workspace with all kinds of characters that the server allows.
+    fn workspace(&self) -> &'static str {
+        "feature-x_1.2"
+    }
     /// How its HTTP client differs from that of a run without CLI configuration.
     fn client_options(&self) -> ClientOptions {
         ClientOptions::default()

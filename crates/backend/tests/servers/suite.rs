@@ -168,7 +168,7 @@ fn a_lock_is_released_by_force(subject: &dyn Subject) {
 }
 
 fn workspaces_have_states_of_their_own(subject: &dyn Subject) {
-    let name = unique("workspaces");
+    let (name, workspace) = (unique("workspaces"), subject.workspace());
     let machine = Machine::new(subject, &name);
     if !subject.abilities().workspaces {
         assert!(!machine.backend().has_workspaces());
@@ -176,21 +176,21 @@ fn workspaces_have_states_of_their_own(subject: &dyn Subject) {
     }
     assert_eq!(machine.backend().workspaces().unwrap_or_else(|problems| panic!("{problems:?}")), ["default"]);
     add(&machine, "default", 1);
-    add(&machine, "feature-x_1.2", 2);
+    add(&machine, workspace, 2);
     let other = machine.other(subject, &name);
     let listed = other.backend().workspaces().unwrap_or_else(|problems| panic!("{problems:?}"));
-    assert_eq!(listed, ["default", "feature-x_1.2"]);
+    assert_eq!(listed, ["default", workspace]);
     drop(other.open("empty"));
-    assert_eq!(machine.backend().workspaces().expect("it was listed before"), ["default", "empty", "feature-x_1.2"]);
+    assert_eq!(machine.backend().workspaces().expect("it was listed before"), ["default", "empty", workspace]);
     assert_eq!(numbers(Some(&read(other.open("default").as_mut()))), [1]);
-    assert_eq!(numbers(Some(&read(other.open("feature-x_1.2").as_mut()))), [2]);
-    for deleted in ["feature-x_1.2", "empty"] {
+    assert_eq!(numbers(Some(&read(other.open(workspace).as_mut()))), [2]);
+    for deleted in [workspace, "empty"] {
         other.backend().delete_workspace(deleted).unwrap_or_else(|problems| panic!("{problems:?}"));
     }
     assert_eq!(machine.backend().workspaces().expect("it was listed before"), ["default"]);
     assert!(machine.backend().delete_workspace("default").is_err());
     // A workspace that is made again begins without objects.
-    assert_eq!(numbers(Some(&read(machine.open("feature-x_1.2").as_mut()))), Vec::<usize>::new());
+    assert_eq!(numbers(Some(&read(machine.open(workspace).as_mut()))), Vec::<usize>::new());
 }
 
 fn a_large_state_is_written_and_read(subject: &dyn Subject) {

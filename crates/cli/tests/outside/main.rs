@@ -89,6 +89,13 @@ fn main() -> ExitCode {
         let present = tofu && azurerm::is_available();
         trials.push(needs("tofu,azurite", present, &format!("states in azurerm: {name}"), test));
     }
+    let has_kubernetes = tofu && ["kube-apiserver", "etcd"].into_iter().all(yuba_testkit::servers::is_installed);
+    for (name, test) in [
+        ("one remote state: kubernetes", remote_states::on_kubernetes as fn()),
+        ("both write the same objects: kubernetes", remote_states::objects_of_kubernetes),
+    ] {
+        trials.push(needs("tofu and kube-apiserver", has_kubernetes, name, test));
+    }
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use yuba_testkit::Sandbox;
-use yuba_testkit::servers::{Consul, HttpLockServer, Moto, consul, http_lock_server, moto};
+use yuba_testkit::servers::{Consul, HttpLockServer, Kubernetes, Moto, consul, http_lock_server, kubernetes, moto};
 
 /// A backend on a server.
 trait Remote {
@@ -13,6 +13,14 @@ trait Remote {
     /// The ID of the lock that a process holds now.
     fn lock_id(&self) -> Option<String>;
     fn has_workspaces(&self) -> bool;
+    /// Hundreds of incompressible strings in a large state.
+    fn large(&self) -> usize {
+        90
+    }
+    /// Names of two workspaces.
+    fn names(&self) -> [&'static str; 2] {
+        ["dev-1", "dev_2"]
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,8 +165,9 @@ fn take_turns(remote: &dyn Remote) {
         pair.apply(second, &[&two]);
         pair.sees_no_change(first, &[&two]);
         // States of several chunks.
-        pair.apply(first, &[&two, "-var=size=90"]);
-        pair.sees_no_change(second, &[&two, "-var=size=90"]);
+        let size = format!("-var=size={}", remote.large());
+        pair.apply(first, &[&two, &size]);
+        pair.sees_no_change(second, &[&two, &size]);
         pair.apply(second, &[&two]);
         pair.sees_no_change(first, &[&two]);
     }
@@ -189,7 +198,7 @@ fn take_turns(remote: &dyn Remote) {
 }
 
 fn workspaces(pair: &Pair<'_>) {
-    for (first, name) in [(Who::Yuba, "dev-1"), (Who::Tofu, "dev_2")] {
+    for (first, name) in [Who::Yuba, Who::Tofu].into_iter().zip(pair.remote.names()) {
         let second = first.other();
         pair.done(first, &["workspace", "new", name]);
         pair.apply(first, &["-var=v=in-workspace"]);
@@ -268,6 +277,87 @@ impl Remote for OnMoto {
     }
     fn has_workspaces(&self) -> bool {
         true
+    }
+}
+
+struct OnKubernetes(Kubernetes);
+
+const SECRET: &str = "/api/v1/namespaces/default/secrets/tfstate-default-proj";
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases/lock-tfstate-default-proj";
+
+impl OnKubernetes {
+    fn object(&self, path: &str) -> serde_json::Value {
+        serde_json::from_str(&self.0.ask("GET", path, "").body).expect("because the API responds JSON")
+    }
+
+    /// Everything about an object that does not depend on time and chance.
+    fn shape(&self, path: &str) -> serde_json::Value {
+        let mut object = self.object(path);
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.retain(|name, _| {
+                !matches!(name.as_str(), "uid" | "resourceVersion" | "creationTimestamp" | "managedFields")
+            });
+        }
+        if let Some(data) = object["data"].as_object_mut() {
+            data.values_mut().for_each(|value| *value = serde_json::Value::Null);
+        }
+        object
+    }
+}
+
+impl Remote for OnKubernetes {
+    fn block(&self) -> String {
+        let config = self.0.kubeconfig();
+        format!(
+            "backend \"kubernetes\" {{\n secret_suffix = \"proj\"\n config_path = {config:?}\n labels = {{ team = \"a\" }}\n}}"
+        )
+    }
+    fn lock_id(&self) -> Option<String> {
+        self.object(LEASE)["spec"]["holderIdentity"].as_str().map(str::to_owned)
+    }
+    fn has_workspaces(&self) -> bool {
+        true
+    }
+    fn large(&self) -> usize {
+        // A Secret has 1 MiB at most.
+        40
+    }
+    fn names(&self) -> [&'static str; 2] {
+        ["dev-1", "dev.2"]
+    }
+}
+
+pub(crate) fn on_kubernetes() {
+    take_turns(&OnKubernetes(kubernetes().expect("because it is installed")));
+}
+
+/// The objects and the serial after the first apply are the same, whoever begins. Deleted workspaces leave nothing.
+pub(crate) fn objects_of_kubernetes() {
+    let remote = OnKubernetes(kubernetes().expect("because it is installed"));
+    let pair = Pair::new(&remote);
+    let mut seen = Vec::new();
+    for who in [Who::Tofu, Who::Yuba] {
+        for path in [SECRET, LEASE] {
+            remote.0.ask("DELETE", path, "");
+        }
+        pair.apply(who, &[]);
+        let state: serde_json::Value =
+            serde_json::from_str(&pair.done(who, &["state", "pull"])).expect("because it is JSON");
+        seen.push((remote.shape(SECRET), remote.shape(LEASE), state["serial"].as_u64()));
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0].2, Some(2));
+    for who in [Who::Tofu, Who::Yuba] {
+        pair.done(who, &["workspace", "new", "gone"]);
+        pair.done(who, &["workspace", "select", "default"]);
+        pair.done(who, &["workspace", "delete", "gone"]);
+        for path in [SECRET, LEASE] {
+            assert_eq!(
+                remote.0.ask("GET", &path.replace("default-proj", "gone-proj"), "").status,
+                404,
+                "{who:?} {path}"
+            );
+        }
     }
 }
 

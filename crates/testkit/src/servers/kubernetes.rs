@@ -21,6 +21,9 @@ pub struct Kubernetes {
 /// The token of a user who may do everything.
 const TOKEN: &str = "token-of-a-test";
 
+/// The token of a user without any permission.
+const STRANGER: &str = "token-of-a-stranger";
+
 /// Name of the kubeconfig in the directory of the server.
 const KUBECONFIG: &str = "kubeconfig";
 
@@ -34,7 +37,7 @@ pub fn kubernetes() -> Option<Kubernetes> {
     let certificate = Certificate::new(&directory, &[])?;
     openssl(directory.path(), &["genrsa", "-out", "sa.key", "2048"]);
     openssl(directory.path(), &["rsa", "-in", "sa.key", "-pubout", "-out", "sa.pub"]);
-    directory.write("tokens.csv", &format!("{TOKEN},tofu,tofu,system:masters\n"));
+    directory.write("tokens.csv", &format!("{TOKEN},tofu,tofu,system:masters\n{STRANGER},stranger,stranger\n"));
     let etcd = start_etcd(&etcd);
     let storage = format!("--etcd-servers=http://{}", etcd.address());
     let launch = |port: u16| {
@@ -63,7 +66,8 @@ const ARGUMENTS: &[&str] = &[
     "--service-account-key-file=sa.pub",
     "--service-account-signing-key-file=sa.key",
     "--token-auth-file=tokens.csv",
-    "--authorization-mode=AlwaysAllow",
+    "--client-ca-file=ca.crt",
+    "--authorization-mode=RBAC",
     "--service-cluster-ip-range=10.0.0.0/24",
     "--disable-admission-plugins=ServiceAccount",
     "--endpoint-reconciler-type=none",
@@ -132,6 +136,30 @@ impl Kubernetes {
     /// The bearer token of a user who may do everything.
     pub fn token(&self) -> &'static str {
         TOKEN
+    }
+
+    /// The bearer token of the user `stranger`, who may do nothing.
+    pub fn token_of_a_stranger(&self) -> &'static str {
+        STRANGER
+    }
+
+    /// Certificate and key of a client who may do everything, as PEM.
+    ///
+    /// # Panics
+    /// If `openssl` fails.
+    pub fn client_certificate(&self) -> (String, String) {
+        let directory = self.server.directory();
+        let request = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-config"];
+        let files =
+            ["request.cnf", "-subj", "/O=system:masters/CN=client", "-keyout", "client.key", "-out", "client.csr"];
+        openssl(directory, &[&request[..], &files].concat());
+        let signed = ["x509", "-req", "-in", "client.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial"];
+        let extensions = "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=clientAuth\n";
+        std::fs::write(directory.join("client.ext"), extensions)
+            .expect("because the directory of the server is writable");
+        openssl(directory, &[&signed[..], &["-days", "2", "-extfile", "client.ext", "-out", "client.crt"]].concat());
+        let read = |name: &str| std::fs::read_to_string(directory.join(name)).expect("because openssl has written it");
+        (read("client.crt"), read("client.key"))
     }
 
     /// The certificate of the server.

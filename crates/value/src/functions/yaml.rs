@@ -46,6 +46,11 @@ fn decode(args: &[Value]) -> Result {
     decode::decode(args.first().and_then(Value::as_str).map_or("", EcoString::as_str)).map_err(FunctionError::new)
 }
 
+/// The value that a YAML document describes, as `yamldecode` reads it. The error is part of a sentence.
+pub fn parse(text: &str) -> std::result::Result<Value, EcoString> {
+    decode::decode(text)
+}
+
 /// The characters that end a line.
 fn is_break(c: char) -> bool {
     matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
