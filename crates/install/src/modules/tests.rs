@@ -135,7 +135,6 @@ fn a_package_comes_once() {
 fn other_kinds_are_refused_clearly() {
     let sandbox = Sandbox::new("", "");
     for (source, expect) in [
-        ("s3::https://s3.amazonaws.com/b/k.zip", "Amazon S3 is not supported yet"),
         ("gcs::https://example.com/storage/v1/b/k.zip", "is not an address of Google Cloud Storage"),
         ("gcs::https://www.googleapis.com/storage/v1/b", "is not an address of Google Cloud Storage"),
         ("hg::https://example.com/x", "Mercurial"),

@@ -54,7 +54,8 @@ pub fn minio() -> Option<S3Server> {
             .env("MINIO_KMS_SECRET_KEY", KMS_KEY)
             .env("MINIO_BROWSER", "off")
     };
-    let ready = |port| request(port, "GET", "/minio/health/ready", &[], "").is_some_and(|answer| answer.status == 200);
+    // A server that is still starting answers 503. A request without signature is refused.
+    let ready = |port| request(port, "PUT", "/ready", &[], "").is_some_and(|answer| answer.status == 403);
     Some(S3Server { server: Server::start(directory, launch, ready) })
 }
 

@@ -299,7 +299,7 @@ fn a_state_that_does_not_match_its_digest_is_an_error() {
         state_tags: Default::default(),
         lock_tags: Default::default(),
     };
-    let short = Consistency { patience: Duration::from_secs(1), pause: Duration::from_millis(10) };
+    let short = Consistency { patience: Duration::from_secs(5), pause: Duration::from_millis(10) };
     let table = super::table::Table { aws, name: "locks".to_owned() };
     let store = S3Store::new(objects, Some(table), layout, Retries::default(), short);
     let refused = store.read("default").expect_err("it does not match");
