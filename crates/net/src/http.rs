@@ -516,8 +516,12 @@ impl HttpClient {
         }
         log::request(request);
         let since = Instant::now();
-        // The limit for pauses covers the time until the headers, too.
-        let reply = match tokio::time::timeout(self.0.settings.stall, asked.send()).await {
+        // The limit for pauses covers the time until the headers, too. An upload takes its time first.
+        let stall = match request.body {
+            Some(_) => self.0.settings.stall.max(request.timeout.unwrap_or_default()),
+            None => self.0.settings.stall,
+        };
+        let reply = match tokio::time::timeout(stall, asked.send()).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(error)) => Err(Failure::of(request, error)),
             Err(_) => Err(Failure::passing(request, "the host does not respond")),

@@ -20,7 +20,7 @@ pub struct TlsSettings {
     /// Authorities that sign certificates of hosts.
     pub authorities: Authorities,
     /// The certificate of the client, for hosts that require one.
-    pub identity: Option<Identity>,
+    pub identity: Option<ClientIdentity>,
     /// Whether the certificate of the host is verified.
     pub verification: Verification,
     /// The name in the certificate of the host, where it is not the name in the URL.
@@ -41,7 +41,7 @@ pub enum Authorities {
 
 /// A certificate chain with its private key, in PEM.
 #[derive(Clone)]
-pub struct Identity {
+pub struct ClientIdentity {
     /// The certificate, followed by those that signed it.
     pub certificates: Vec<u8>,
     /// The private key.
@@ -49,9 +49,9 @@ pub struct Identity {
 }
 
 /// The key stays hidden.
-impl std::fmt::Debug for Identity {
+impl std::fmt::Debug for ClientIdentity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Identity")
+        f.write_str("ClientIdentity")
     }
 }
 

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 use yuba_net::http::{ClientOptions, HttpClient, Method, Proxies, Redirects, Request, Url, shown};
-use yuba_net::trust::{Authorities, Identity, TlsSettings, Verification};
+use yuba_net::trust::{Authorities, ClientIdentity, TlsSettings, Verification};
 use yuba_net::{Environment, Secret};
 use yuba_value::{Type, Value};
 
@@ -149,7 +149,7 @@ fn client(environment: &BackendEnvironment) -> Result<HttpClient, String> {
             (None, None, None) => Authorities::Machine,
         };
     let identity = match (variable(variables, "CLIENT_CERT"), variable(variables, "CLIENT_KEY")) {
-        (Some(certificate), Some(key)) => Some(Identity { certificates: read(certificate)?, key: read(key)? }),
+        (Some(certificate), Some(key)) => Some(ClientIdentity { certificates: read(certificate)?, key: read(key)? }),
         (None, None) => None,
         _ => return Err("Set both BAO_CLIENT_CERT and BAO_CLIENT_KEY, or neither.".to_owned()),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use yuba_net::Secret;
 use yuba_net::http::{ClientOptions, HttpClient, Redirects, Url};
-use yuba_net::trust::{Authorities, Identity, TlsSettings, Verification};
+use yuba_net::trust::{Authorities, ClientIdentity, TlsSettings, Verification};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Type, Value};
 
@@ -147,7 +147,7 @@ fn authorities(arguments: &Arguments, environment: &BackendEnvironment) -> Resul
 /// A client with the certificates of the arguments. The API of Consul has no redirects.
 fn client(arguments: &Arguments, environment: &BackendEnvironment) -> Result<HttpClient, Diagnostic> {
     let identity = match (arguments.text("cert_file"), arguments.text("key_file")) {
-        (Some(certificate), Some(key)) => Some(Identity {
+        (Some(certificate), Some(key)) => Some(ClientIdentity {
             certificates: read(environment, "cert_file", Path::new(certificate.as_str()))?,
             key: read(environment, "key_file", Path::new(key.as_str()))?,
         }),

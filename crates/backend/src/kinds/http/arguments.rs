@@ -3,7 +3,7 @@
 use ecow::EcoString;
 use yuba_net::Secret;
 use yuba_net::http::{ClientOptions, HttpClient, Method, Redirects, Url};
-use yuba_net::trust::{Authorities, Identity, TlsSettings, Verification};
+use yuba_net::trust::{Authorities, ClientIdentity, TlsSettings, Verification};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Type, Value};
 
@@ -183,7 +183,7 @@ fn method(arguments: &Arguments, name: &str) -> Result<Method, Diagnostic> {
 fn client(arguments: &Arguments, environment: &BackendEnvironment) -> Result<HttpClient, Diagnostic> {
     let text = |name: &str| arguments.text(name).map(|text| text.as_bytes().to_vec());
     let identity = match (text("client_certificate_pem"), text("client_private_key_pem")) {
-        (Some(certificates), Some(key)) => Some(Identity { certificates, key }),
+        (Some(certificates), Some(key)) => Some(ClientIdentity { certificates, key }),
         (Some(_), None) => return Err(diagnostics::http_certificate_without_key()),
         (None, Some(_)) => return Err(diagnostics::http_key_without_certificate()),
         (None, None) => None,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value as Json, json};
 use yuba_net::http::{ClientOptions, HttpClient, Method, Request, Response, Url, shown};
-use yuba_net::trust::{Identity, TlsSettings};
+use yuba_net::trust::{ClientIdentity, TlsSettings};
 
 use super::connection::Connection;
 use super::credentials::{Credentials, Renewal};
@@ -101,7 +101,7 @@ impl Api {
     }
 
     /// The client for a certificate of a plugin.
-    fn client(&self, identity: Option<Identity>) -> HttpClient {
+    fn client(&self, identity: Option<ClientIdentity>) -> HttpClient {
         let Some(identity) = identity else { return self.client.clone() };
         let mut certified = self.certified.lock().unwrap_or_else(PoisonError::into_inner);
         match certified.as_ref().filter(|(known, _)| *known == identity.certificates) {

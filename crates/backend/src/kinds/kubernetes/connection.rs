@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use yuba_net::http::{ClientOptions, Proxies, Redirects, Url};
-use yuba_net::trust::{Authorities, Identity, TlsSettings, Verification};
+use yuba_net::trust::{Authorities, ClientIdentity, TlsSettings, Verification};
 use yuba_net::{Environment, Secret};
 
 use super::credentials::Credentials;
@@ -251,7 +251,7 @@ impl Settings {
         let base = self.base()?;
         let cluster = self.described(&base);
         let identity = match (self.certificate, self.key) {
-            (Some(certificates), Some(key)) => Some(Identity { certificates, key }),
+            (Some(certificates), Some(key)) => Some(ClientIdentity { certificates, key }),
             (None, _) => None,
             (Some(_), None) => {
                 return Err("the client certificate has no key. Set \"client_key\" or client-key".to_owned());

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value as Json;
 use yuba_net::Secret;
 use yuba_net::http::Request;
-use yuba_net::trust::Identity;
+use yuba_net::trust::ClientIdentity;
 
 use super::exec::{Exec, ExecCredential};
 use crate::files::StateFiles;
@@ -63,7 +63,7 @@ impl Credentials {
     }
 
     /// The request with credentials, and the client certificate of a plugin. The error is part of a sentence.
-    pub(super) fn applied(&self, request: Request) -> Result<(Request, Option<Identity>), String> {
+    pub(super) fn applied(&self, request: Request) -> Result<(Request, Option<ClientIdentity>), String> {
         Ok(match self {
             Credentials::Anonymous => (request, None),
             Credentials::Basic(user, password) => {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use yuba_net::Secret;
-use yuba_net::trust::Identity;
+use yuba_net::trust::ClientIdentity;
 
 use crate::timestamp::UtcTime;
 
@@ -61,7 +61,7 @@ pub(super) enum ClusterInfo {
 #[derive(Clone, Debug)]
 pub(super) struct ExecCredential {
     pub(super) token: Option<Secret>,
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<ClientIdentity>,
     pub(super) expires: Option<UtcTime>,
 }
 
@@ -94,7 +94,7 @@ impl ExecCredential {
         let token = text(status, "token").map(Secret::new);
         let identity = match (text(status, "clientCertificateData"), text(status, "clientKeyData")) {
             (Some(certificate), Some(key)) => {
-                Some(Identity { certificates: certificate.into_bytes(), key: key.into_bytes() })
+                Some(ClientIdentity { certificates: certificate.into_bytes(), key: key.into_bytes() })
             }
             (None, None) => None,
             _ => return Err("its output has a certificate or a key, not both".to_owned()),

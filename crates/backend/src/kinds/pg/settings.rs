@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_rustls::rustls::ClientConfig;
-use yuba_net::trust::{Authorities, Identity, TlsSettings, Verification};
+use yuba_net::trust::{Authorities, ClientIdentity, TlsSettings, Verification};
 use yuba_net::{Environment, Secret};
 
 use super::application::Application;
@@ -421,10 +421,10 @@ fn tls(given: &Given, environment: &Environment, files: &dyn StateFiles) -> Resu
     Ok(Some(Tls { config: Arc::new(config), start }))
 }
 
-fn inline_identity(given: &Given) -> Result<Option<Identity>, String> {
+fn inline_identity(given: &Given) -> Result<Option<ClientIdentity>, String> {
     match (given.text("sslcert"), given.text("sslkey")) {
         (Some(certificate), Some(key)) => {
-            Ok(Some(Identity { certificates: certificate.as_bytes().to_vec(), key: key.as_bytes().to_vec() }))
+            Ok(Some(ClientIdentity { certificates: certificate.as_bytes().to_vec(), key: key.as_bytes().to_vec() }))
         }
         (None, None) => Ok(None),
         _ => Err("With sslinline, sslcert and sslkey have to be set both".to_owned()),
@@ -432,7 +432,11 @@ fn inline_identity(given: &Given) -> Result<Option<Identity>, String> {
 }
 
 /// The client certificate: the named files, or those in the home directory if they exist.
-fn identity(given: &Given, environment: &Environment, files: &dyn StateFiles) -> Result<Option<Identity>, String> {
+fn identity(
+    given: &Given,
+    environment: &Environment,
+    files: &dyn StateFiles,
+) -> Result<Option<ClientIdentity>, String> {
     let in_home = |name: &str| environment.home().map(|home| home.join(".postgresql").join(name));
     let path = |parameter: &str, name: &str| given.text(parameter).map(PathBuf::from).or_else(|| in_home(name));
     let Some(certificate) = path("sslcert", "postgresql.crt") else { return Ok(None) };
@@ -445,7 +449,7 @@ fn identity(given: &Given, environment: &Environment, files: &dyn StateFiles) ->
         return Err(format!("Other users can access the private key {key}. Run `chmod 600 {key}`"));
     }
     let certificates = read_file(files, &certificate, "sslcert")?;
-    Ok(Some(Identity { certificates, key: read_file(files, &key, "sslkey")? }))
+    Ok(Some(ClientIdentity { certificates, key: read_file(files, &key, "sslkey")? }))
 }
 
 fn read_file(files: &dyn StateFiles, path: &Path, parameter: &str) -> Result<Vec<u8>, String> {
