@@ -24,6 +24,15 @@ pub(super) struct Running<'a> {
     /// Why the store did not save a snapshot, as was reported already.
     reported: Option<StoreErrorKind>,
     watch: LockWatch,
+    copy: JournalCopy,
+}
+
+/// Whether the server gets a copy of the journal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum JournalCopy {
+    Sent,
+    /// The server refused lines. What it has is the beginning of the journal, and nothing is appended after the gap.
+    Refused,
 }
 
 struct JournalFile {
@@ -39,7 +48,7 @@ impl<'a> Running<'a> {
         let file = writer.map(|(writer, guard)| JournalFile { writer, files, _guard: guard });
         let (store, environment) = (&state.backend.store, &state.backend.environment);
         let watch = LockWatch::new(store, &state.workspace, state.lock_id(), environment.lock_checks);
-        Running { state, file, begun: 0, reported: None, watch }
+        Running { state, file, begun: 0, reported: None, watch, copy: JournalCopy::Sent }
     }
 
     /// The lock is lost: nothing new starts, and the state is not written to the store.
@@ -47,17 +56,23 @@ impl<'a> Running<'a> {
         self.watch.lost().map(|reason| StoreError::new(StoreErrorKind::LockLost, reason))
     }
 
-    /// Sends what the copy of the journal on the server lacks. Everything is on this machine already, so a failure stops new
-    /// operations and takes nothing back.
+    /// Sends what the copy of the journal on the server lacks. Everything is on this machine already, so a failure takes nothing
+    /// back. If it shows that the lock is lost, no further operation starts.
     fn send_copy(&mut self) {
-        let Some(server) = self.state.backend.store.server_journal() else { return };
+        let is_sent = self.copy == JournalCopy::Sent;
+        let Some(server) = self.state.backend.store.server_journal().filter(|_| is_sent) else { return };
         let unsent = self.file.as_mut().and_then(|file| file.writer.unsent());
         let Some(Unsent { lines, replaces }) = unsent else { return };
         let mode = if replaces { Appending::Restart } else { Appending::Continue };
         let _span = tracing::debug_span!("append to server journal", bytes = lines.len()).entered();
         let sent = self.state.backend.retrying(|| server.append(&self.state.workspace, &lines, mode));
-        if let Err(error) = sent {
-            self.watch.note(error.reason);
+        match sent {
+            Ok(()) => {}
+            Err(error) if error.kind == StoreErrorKind::LockLost => self.watch.note(error.reason),
+            Err(error) => {
+                self.copy = JournalCopy::Refused;
+                tracing::warn!(reason = %error, "the journal has no copy on the server from here on");
+            }
         }
     }
 

@@ -378,3 +378,29 @@ fn the_copy_of_the_journal_is_encrypted_and_goes_with_the_run() {
     journal.close(&mut state).expect("nothing is scripted to fail");
     assert_eq!(remote.store.journal("default"), None);
 }
+
+#[test]
+fn a_server_that_refuses_the_copy_of_the_journal_does_not_stop_the_run() {
+    let remote = Remote::new("copy-refused");
+    remote.save([1]);
+    let mut store = remote.locked();
+    let mut state = store.read().expect("the state is readable").state.expect("it was saved");
+    let mut journal = store.journal(&mut state).expect("the sandbox can be written");
+    for (n, fault) in [(10, None), (11, Some((Call::Append, Fault::Fails(Lasting)))), (12, None)] {
+        remote.store.script(fault);
+        let id = begin(journal.as_mut(), n);
+        journal.hand_over().expect("the lock is held");
+        journal.finish(id, &[edit(n)]);
+        state.apply(edit(n));
+        journal.flush().expect("the sandbox can be written");
+    }
+    let copy =
+        String::from_utf8(remote.store.journal("default").expect("the first lines arrived")).expect("it is text");
+    assert!(
+        copy.contains("r[10]") && !copy.contains("r[11]") && !copy.contains("r[12]"),
+        "no line after a gap: {copy}"
+    );
+    assert_eq!(journal.close(&mut state).ok(), Some(Saved::Changed));
+    drop(store);
+    assert_eq!(numbers(remote.open().read().expect("it is readable").state.as_ref()), [1, 10, 11, 12]);
+}
