@@ -129,7 +129,7 @@ fn what_fails_leaves_nothing_behind() {
         ("//- main.tf\nmodule \"a\" {\n  source = \"./nowhere\"\n}\n", &["init"][..], "Unreadable module directory"),
         ("//- main.tf\nmodule \"a\" {\n  source = \"./nowhere\"\n}\n", &["get"], "Unreadable module directory"),
         ("//- main.tf\nresource {}\n", &["init"], "There are problems with the configuration"),
-        ("//- main.tf\nterraform {\n  backend \"s3\" {}\n}\n", &["init"], "Backend not available yet"),
+        ("//- main.tf\nterraform {\n  backend \"oss\" {}\n}\n", &["init"], "Backend not available yet"),
         ("//- main.tf\nterraform {\n  backend \"s4\" {}\n}\n", &["init"], "Unsupported backend type"),
         ("//- main.tf\nlocals {}\n", &["init", "-from-module=x"], "The working directory already contains files"),
         ("//- main.tf\nlocals {}\n", &["init", "x"], "Unexpected argument"),

@@ -164,14 +164,14 @@ fn programs_get_lines_of_json() {
 
 #[test]
 fn a_state_of_another_backend_is_not_forgotten() {
-    let sandbox = sandbox("//- .terraform/terraform.tfstate\n{\"version\": 3, \"backend\": {\"type\": \"s3\"}}\n");
+    let sandbox = sandbox("//- .terraform/terraform.tfstate\n{\"version\": 3, \"backend\": {\"type\": \"oss\"}}\n");
     expect![[r#"
         exit 1
         --- stderr
 
         Error: Backend initialization required, please run "yuba init"
 
-        The last "yuba init" in this working directory used the backend "s3" for the
+        The last "yuba init" in this working directory used the backend "oss" for the
         state. The configuration now has no backend. This version of Yuba does not
         support that backend and cannot migrate the state. Run "tofu init
         -migrate-state" to migrate the state. If the state is not needed any more,
