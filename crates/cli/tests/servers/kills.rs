@@ -38,7 +38,6 @@ pub(crate) enum Locks {
     /// The server frees it.
     Freed,
     /// It stays until `force-unlock`, which counts as a stuck lock.
-    #[allow(dead_code, reason = "backends over HTTP use it")]
     Left,
 }
 
@@ -47,7 +46,6 @@ pub(crate) enum Locks {
 pub(crate) enum Journal {
     /// A third of the runs is recovered from another directory, and the working directory is gone.
     OnServer,
-    #[allow(dead_code, reason = "backends over HTTP use it")]
     Local,
 }
 

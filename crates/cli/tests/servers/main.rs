@@ -4,6 +4,7 @@
 //! makes that a failure.
 
 mod kills;
+mod over_http;
 mod pg;
 
 use std::process::{Child, ExitCode, Stdio};
@@ -25,12 +26,17 @@ fn needs(tools: &[&str], name: &str, test: impl FnOnce() + Send + 'static) -> Tr
             Ok(())
         }
     };
-    Trial::test(format!("needs {}: {name}", tools.join(" and ")), run).with_ignored_flag(is_ignored)
+    let name = match tools {
+        [] => name.to_owned(),
+        tools => format!("needs {}: {name}", tools.join(" and ")),
+    };
+    Trial::test(name, run).with_ignored_flag(is_ignored)
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    libtest_mimic::run(&arguments, pg::trials()).exit_code()
+    let trials = pg::trials().into_iter().chain(over_http::trials()).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// A sandbox for this program.
