@@ -17,8 +17,9 @@ use yuba_testkit::{Run, Sandbox, has_program};
 /// The test, ignored where a server or tool is missing. They are part of the name.
 fn needs(tools: &[&str], name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
     let is_present = |tool: &&&str| if **tool == "tofu" { has_program("tofu") } else { is_installed(tool) };
-    let missing = tools.iter().find(|tool| !is_present(tool)).map(|tool| (*tool).to_owned());
-    let is_ignored = missing.is_some() && !tools.iter().any(|tool| is_required(tool));
+    let missing: Vec<&&str> = tools.iter().filter(|tool| !is_present(tool)).collect();
+    let is_ignored = !missing.is_empty() && !missing.iter().any(|tool| is_required(tool));
+    let missing = missing.first().map(|tool| (**tool).to_owned());
     let run = move || match missing {
         Some(tool) => Err(format!("{tool} is required by YUBA_REQUIRE and missing").into()),
         None => {
