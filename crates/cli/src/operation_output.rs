@@ -70,7 +70,7 @@ struct Inner<'t> {
     terminal: &'t mut Terminal,
     into: Option<JsonInto>,
     running: Running,
-    /// How often it was reported that somebody asked to stop.
+    /// Number of reported interrupts.
     interrupts: u8,
 }
 

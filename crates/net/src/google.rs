@@ -217,7 +217,7 @@ impl fmt::Debug for TokenSource {
 }
 
 impl TokenSource {
-    /// A token that is valid for some minutes. Requests one if there is none yet or the last one expires soon.
+    /// A token that is valid for some minutes. Requests a new token before the first use and shortly before the last one expires.
     pub fn token(&self) -> Result<Secret, GoogleError> {
         self.0.cached.token(&self.0.requests)
     }

@@ -124,7 +124,7 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, 
 }
 
 /// Accepts any certificate. Signatures of the handshake are verified, except for certificates of X.509 version 1, which WebPKI
-/// cannot read: whoever could forge such a signature can present a certificate of their own as well.
+/// cannot read: an attacker who forges such a signature can also present another certificate.
 #[derive(Debug)]
 struct AcceptAll;
 

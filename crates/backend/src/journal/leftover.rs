@@ -40,7 +40,7 @@ impl Leftover {
     }
 }
 
-/// The bytes of a journal; none if there is none.
+/// The bytes of a journal, if the file exists.
 pub(crate) fn read_journal(files: &dyn StateFiles, journal: &Path) -> io::Result<Option<Vec<u8>>> {
     match files.exists(journal)? {
         true => files.read(journal).map(Some),

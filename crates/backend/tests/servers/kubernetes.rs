@@ -350,8 +350,8 @@ fn clients_identify_themselves_by_certificates(on: &OnKubernetes) {
         "secret_suffix": "by-plugin", "host": on.server.url(), "cluster_ca_certificate": authority, "exec": exec,
     });
     assert_eq!(unreadable(&arguments), None);
-    let nobody = json!({ "secret_suffix": "x", "host": on.server.url(), "cluster_ca_certificate": authority });
-    let reason = unreadable(&nobody).expect("anonymous users may do nothing");
+    let anonymous = json!({ "secret_suffix": "x", "host": on.server.url(), "cluster_ca_certificate": authority });
+    let reason = unreadable(&anonymous).expect("anonymous users may do nothing");
     assert!(reason.contains("system:anonymous") || reason.contains("401"), "{reason}");
 }
 

@@ -331,7 +331,7 @@ pub(crate) fn on_kubernetes() {
     take_turns(&OnKubernetes(kubernetes().expect("because it is installed")));
 }
 
-/// The objects and the serial after the first apply are the same, whoever begins. Deleted workspaces leave nothing.
+/// Both tools create the same objects and the same serial with the first apply. Deleted workspaces leave nothing.
 pub(crate) fn objects_of_kubernetes() {
     let remote = OnKubernetes(kubernetes().expect("because it is installed"));
     let pair = Pair::new(&remote);

@@ -157,7 +157,7 @@ impl TokenSource {
         self.method
     }
 
-    /// The subscription of the configuration or of the Azure CLI; empty if there is none.
+    /// The subscription of the configuration or of the Azure CLI; empty if neither sets it.
     pub fn subscription(&self) -> &str {
         &self.subscription
     }

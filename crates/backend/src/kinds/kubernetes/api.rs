@@ -162,7 +162,7 @@ impl Api {
         }
     }
 
-    /// Creates an object, if there is none of its name.
+    /// Creates an object. Fails if an object of this name exists.
     pub(super) fn create(&self, resource: Resource, object: &Json) -> Result<Written, StoreError> {
         let body = Some(object.to_string().into_bytes());
         let (request, response) =

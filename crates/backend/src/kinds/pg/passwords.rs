@@ -7,7 +7,7 @@ use yuba_net::{Environment, Secret};
 use super::settings::{Server, is_open_to_others};
 use crate::files::StateFiles;
 
-/// A password file; empty if there is none.
+/// The entries of a password file; empty if the file does not exist.
 pub(super) struct PasswordFile {
     lines: Vec<Vec<String>>,
     /// Why it was ignored, as a sentence without the period.

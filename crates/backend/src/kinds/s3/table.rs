@@ -105,7 +105,7 @@ impl Table {
         }
     }
 
-    /// The digest of a state; none if there is none, or none that makes sense.
+    /// The digest of a state, if its row exists and has a valid digest.
     pub(super) fn digest(&self, row: &str) -> Result<Option<String>, StoreError> {
         let digest = self.get(&format!("{row}{DIGEST}"), "Digest")?;
         let is_digest = |text: &String| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -203,7 +203,7 @@ fn pods_use_their_service_account() {
         directory.write("account/token", "first\n");
         let connection = connect(&arguments, &variables, &account).expect("it is a pod");
         assert_eq!(used(&connection), "https://[fd00::1]/ token first");
-        // The token is replaced while the process runs, and for a moment there is none.
+        // The token file is replaced while the process runs and can be missing for a moment.
         directory.write("account/token", "second\n");
         assert_eq!(used(&connection), "https://[fd00::1]/ token second");
         std::fs::remove_file(account.join("token")).expect("it was written");
