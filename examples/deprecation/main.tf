@@ -1,4 +1,4 @@
-# The module "greeting" has been improved. What it wants its users to change is said when they plan, where they use it.
+# The module "greeting" has a new variable and a new output. Users of the old ones get a warning at each use.
 
 variable "name" {
   type    = string

@@ -1,4 +1,4 @@
-# A report that is only written where somebody reads it, and a module that is only there in production.
+# A report that is written outside of production only, and a module that exists in production only.
 
 variable "stage" {
   type    = string
@@ -27,11 +27,11 @@ module "report" {
 }
 
 output "debug" {
-  # What is not enabled is null.
+  # A disabled object is null.
   value = terraform_data.debug == null ? "off" : terraform_data.debug.output
 }
 
 output "reports" {
-  # An element, or none.
+  # One element, or no element.
   value = module.report[*].title
 }

@@ -1,4 +1,4 @@
-# All instances of a provider are passed to a module, which chooses among them for itself.
+# A module receives all instances of a provider and selects one for each of its resources.
 
 language {
   experiments = [provider_collections]

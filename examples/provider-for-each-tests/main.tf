@@ -1,5 +1,5 @@
 # A module whose regions can be added, disabled and removed. A region is removed in two steps: first it is disabled, so that
-# its objects are destroyed while its provider is still there; then it is taken away.
+# its objects are destroyed while its provider instance exists; then it is removed.
 
 variable "regions" {
   type = map(object({

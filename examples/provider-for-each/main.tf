@@ -7,7 +7,7 @@ terraform {
 }
 
 variable "regions" {
-  description = "All regions. One that is not used any more stays here until its objects are destroyed."
+  description = "All regions. An unused region stays in this list until its objects are destroyed."
   type        = set(string)
   default     = ["east", "west"]
 }

@@ -6,7 +6,7 @@ variable "pages" {
 
   default = {
     index = { title = "Welcome", text = "This page was written by yuba apply." }
-    about = { title = "About", text = "Change a text in main.tf and apply again: only that page is replaced." }
+    about = { title = "About", text = "Change a text in main.tf and apply again: this page is replaced, the other page stays." }
   }
 }
 

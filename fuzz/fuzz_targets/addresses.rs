@@ -8,7 +8,7 @@ use yuba_addrs::{
 };
 use yuba_syntax::FileId;
 
-/// What is read of a text is read of its own text again.
+/// A parsed address prints as text that parses to the same address.
 fn check<T: ToString, E>(text: &str, parse: impl Fn(&str) -> Result<T, E>) {
     if let Ok(found) = parse(text) {
         let written = found.to_string();

@@ -19,7 +19,8 @@ use yuba_plan::{Action, Event, Phase};
 use yuba_session::backend::StateFlags;
 use yuba_session::load::Snapshot;
 use yuba_session::{
-    ConfigurationCheck, ForgottenInstances, LoadOptions, Loaded, LockOptions, Progress, Project, ProjectSettings,
+    ConfigurationCheck, EarlyProcesses, ForgottenInstances, LoadOptions, Loaded, LockOptions, Progress, Project,
+    ProjectSettings, RemoteWorkspaces,
 };
 use yuba_value::EcoString;
 
@@ -43,7 +44,14 @@ fn load(project: &Project, snapshot: Option<&Snapshot>) -> Option<Loaded> {
 }
 
 fn lock_options() -> LockOptions {
-    LockOptions { operation: "fuzz", state: StateFlags::default(), parallelism: 2, check: ConfigurationCheck::Full }
+    LockOptions {
+        operation: "fuzz",
+        state: StateFlags::default(),
+        parallelism: 2,
+        check: ConfigurationCheck::Full,
+        remote: RemoteWorkspaces::Refused,
+        processes: EarlyProcesses::ForValidation,
+    }
 }
 
 /// A plan that is not forged.
@@ -80,7 +88,7 @@ fn honest() -> Honest {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).expect("it is an archive");
     let mut entries = BTreeMap::new();
     for at in 0..archive.len() {
-        let mut entry = archive.by_index(at).expect("it is there");
+        let mut entry = archive.by_index(at).expect("it exists");
         let mut content = Vec::new();
         entry.read_to_end(&mut content).expect("it is whole");
         entries.insert(entry.name().to_owned(), content);

@@ -12,9 +12,9 @@ use yuba_install::archive::{Format, Limits, unpack, unpack_summed};
 fn check(dir: &Path, root: &Path) {
     for entry in fs::read_dir(dir).expect("it is a directory") {
         let path = entry.expect("it can be read").path();
-        let found = fs::symlink_metadata(&path).expect("it is there");
+        let found = fs::symlink_metadata(&path).expect("it exists");
         if found.is_symlink() {
-            // What leads nowhere leads nowhere else.
+            // A dangling link stays dangling.
             if let Ok(target) = fs::canonicalize(&path) {
                 assert!(target.starts_with(root), "{} leads to {}", path.display(), target.display());
             }
@@ -45,10 +45,10 @@ fuzz_target!(|bytes: &[u8]| {
         _ => unpack(&archive, format, &into, limits),
     };
     match unpacked {
-        Ok(()) => check(&into, &fs::canonicalize(&into).expect("it is there")),
+        Ok(()) => check(&into, &fs::canonicalize(&into).expect("it exists")),
         Err(error) => assert!(!into.exists(), "something is left although {error}"),
     }
-    let names = fs::read_dir(&place).expect("it is there").count();
+    let names = fs::read_dir(&place).expect("it exists").count();
     assert!(names <= 2, "something was written elsewhere");
     fs::remove_dir_all(&place).expect("it is ours");
 });

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use yuba_install::providers::authentication::{ArchiveFacts, PackageCheck, check};
+use yuba_install::providers::authentication::{ArchiveFacts, ExpiredKeys, PackageCheck, check};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([first, second], rest)) = bytes.split_first_chunk() else { return };
@@ -15,11 +15,11 @@ fuzz_target!(|bytes: &[u8]| {
         signature: signature.to_vec(),
         keys: vec![String::from_utf8_lossy(key).into_owned()],
         required: true,
-        refuse_expired: true,
+        expired_keys: ExpiredKeys::Refused,
     };
     for one in [PackageCheck::Listed { document: document.to_vec(), file, sum }, signed] {
         if let Ok(verdict) = check(&[one], &facts) {
-            let _ = (verdict.keys(), verdict.vouched(true), verdict.local());
+            let _ = (verdict.keys(), verdict.signed(), verdict.local());
         }
     }
 });

@@ -7,8 +7,11 @@ use libfuzzer_sys::fuzz_target;
 use yuba_session::backend::{StateFlags, find};
 use yuba_session::{Project, ProjectSettings};
 
-const CONFIGURATIONS: [&str; 3] =
-    ["", "terraform {\n  backend \"local\" {\n    path = \"x\"\n  }\n}\n", "terraform {\n  backend \"inmem\" {\n  }\n}\n"];
+const CONFIGURATIONS: [&str; 3] = [
+    "",
+    "terraform {\n  backend \"local\" {\n    path = \"x\"\n  }\n}\n",
+    "terraform {\n  backend \"inmem\" {\n  }\n}\n",
+];
 
 fuzz_target!(|bytes: &[u8]| {
     let dir = std::env::temp_dir().join(format!("fuzz-backend-{}", std::process::id()));

@@ -14,5 +14,5 @@ fuzz_target!(|bytes: &[u8]| {
     let environment = [("TF_CLI_CONFIG_FILE", file), ("HOME", "/nowhere".to_owned()), ("X", "value".to_owned())];
     let (config, problems) = cli_config::load(&environment.into_iter().collect::<Environment>());
     let _ = format!("{config:?} {problems:?}");
-    fs::remove_file(&path).expect("the file is there");
+    fs::remove_file(&path).expect("the file exists");
 });

@@ -25,9 +25,8 @@ fn line(out: &mut Vec<u8>, rest: &str) {
 fn wrapped(text: &str) -> Vec<u8> {
     let sum: String = Sha256::digest(STATE).iter().map(|byte| format!("{byte:02x}")).collect();
     let mut out = Vec::new();
-    let header = format!(
-        r#"H {{"format":1,"lineage":"0d5b1cf5-4a0a-1d2b-98c4-b0dd39e9f3a1","serial":3,"sha256":"{sum}"}}"#
-    );
+    let header =
+        format!(r#"H {{"format":1,"lineage":"0d5b1cf5-4a0a-1d2b-98c4-b0dd39e9f3a1","serial":3,"sha256":"{sum}"}}"#);
     line(&mut out, &header);
     text.lines().for_each(|rest| line(&mut out, rest));
     out

@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn check(diagnostics: &Diagnostics, len: usize) {
     for diagnostic in diagnostics.iter() {
-        let subject = diagnostic.subject.expect("a syntax mistake has a place");
+        let subject = diagnostic.subject.expect("a syntax error has a location");
         assert!(subject.start <= subject.end && subject.end as usize <= len, "{diagnostic:?}");
     }
 }

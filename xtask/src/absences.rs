@@ -1,4 +1,4 @@
-//! What must not be in the sources: decisions by text, access to the process below `cli`, public types with one name.
+//! Forbidden patterns in the sources: decisions by text, access to the process below `cli`, public types with one name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,6 +34,10 @@ const PROCESS_STATE: [&str; 8] = [
     "env::home_dir",
 ];
 
+/// Link-local addresses of services of clouds, and where they may be. The function there refuses them in tests.
+const MACHINE_ADDRESSES: [&str; 3] = ["169.254.", "fd00:ec2:", "metadata.google.internal"];
+const MACHINE_FILE: &str = "crates/net/src/machine.rs";
+
 /// Constructors of diagnostics. Only catalogues call them.
 const CONSTRUCTORS: [&str; 3] = ["Diagnostic::new(", "Diagnostic::error(", "Diagnostic::warning("];
 
@@ -47,6 +51,12 @@ pub(crate) fn check(files: &[(String, String)], breaches: &mut Vec<String>) {
         let Some((owner, _)) = rest.split_once("/src/") else { continue };
         if is_test_file(path) || ["testkit", "testprovider"].contains(&owner) {
             continue;
+        }
+        for (index, line) in text.lines().enumerate().filter(|_| path != MACHINE_FILE) {
+            let is_comment = line.trim_start().starts_with("//");
+            if let Some(found) = MACHINE_ADDRESSES.iter().find(|address| line.contains(*address) && !is_comment) {
+                breaches.push(format!("{path}:{}: `{found}` outside of {MACHINE_FILE}", index + 1));
+            }
         }
         for (line, code) in shipped_lines(text) {
             if let Some(found) = TEXT_DECISIONS.iter().find(|word| code.contains(*word)) {

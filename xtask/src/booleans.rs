@@ -1,53 +1,49 @@
 //! Boolean parameters: a call such as `check(value, true)` does not show what is true. An enum or a named function does.
 //!
-//! The number that each crate still has may only go down.
-
-use std::collections::BTreeMap;
+//! A function may have one where the boolean is the data, and not a choice of the caller. [`EXCEPTIONS`] lists these functions.
 
 use crate::absences::{is_test_file, shipped_lines};
 
-/// Boolean parameters that are left, by crate. Crates without a row have none.
-const LEFT: [(&str, usize); 13] = [
-    ("backend", 8),
-    ("cli", 2),
-    ("config", 1),
-    ("engine", 1),
-    ("eval", 9),
-    ("install", 5),
-    ("plugin", 2),
-    ("provider", 3),
-    ("session", 1),
-    ("state", 1),
-    ("syntax", 4),
-    ("value", 13),
-    ("view", 9),
+/// Boolean parameters that are allowed: file, function with parameter, reason.
+const EXCEPTIONS: [(&str, &str, &str); 10] = [
+    ("crates/cli/src/commands/console/interactive.rs", "handle(_)", "the trait of the line editor has it"),
+    ("crates/cli/src/telemetry/fields.rs", "record_bool(value)", "the trait of tracing has it: the value of a field"),
+    ("crates/plan/src/file/writer.rs", "flag(flag)", "a boolean of the plan file"),
+    ("crates/state/src/writer.rs", "optional_flag(flag)", "a boolean member of the state file"),
+    ("crates/value/src/msgpack/encode.rs", "bool(value)", "a boolean of the MessagePack format"),
+    ("crates/value/src/ops/logic.rs", "decide(decisive)", "the boolean of the language that decides `&&` or `||`"),
+    ("crates/value/src/value.rs", "bool(value)", "a boolean of the language"),
+    ("crates/value/src/value.rs", "from(value)", "a boolean of the language"),
+    ("crates/view/src/json_writer.rs", "bool(value)", "a boolean of JSON"),
+    ("crates/view/src/json_writer.rs", "bool_if_true(value)", "a boolean of JSON"),
 ];
 
-/// Parameters that hold a boolean value of a user or of a format, rather than a choice of the caller.
-const VALUES: [&str; 2] = ["value", "flag"];
-
-/// Compares the number of boolean parameters of each crate with the table.
+/// Checks all source files, given by path and text.
 pub(crate) fn check(files: &[(String, String)], breaches: &mut Vec<String>) {
-    let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    breaches.extend(compare(files, &EXCEPTIONS));
+}
+
+/// Boolean parameters without an exception, and exceptions that no function needs.
+fn compare(files: &[(String, String)], exceptions: &[(&str, &str, &str)]) -> Vec<String> {
+    let mut breaches = Vec::new();
+    let mut unused: Vec<(&str, &str)> = exceptions.iter().map(|(path, name, _)| (*path, *name)).collect();
     for (path, text) in files {
         let Some((owner, _)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) else { continue };
-        if !is_test_file(path) && !["testkit", "testprovider"].contains(&owner) {
-            let names = boolean_parameters(text).into_iter().map(|name| format!("{path}: {name}"));
-            found.entry(owner).or_default().extend(names);
+        if is_test_file(path) || ["testkit", "testprovider"].contains(&owner) {
+            continue;
+        }
+        for name in boolean_parameters(text) {
+            unused.retain(|exception| *exception != (path, &name));
+            if !exceptions.iter().any(|(file, function, _)| (*file, *function) == (path, &name)) {
+                breaches.push(format!("{path}: boolean parameter {name}; use an enum, two functions or a named field"));
+            }
         }
     }
-    for (owner, names) in &found {
-        let left = LEFT.iter().find(|(name, _)| name == owner).map_or(0, |(_, left)| *left);
-        if names.len() > left {
-            let list = names.join("\n  ");
-            breaches.push(format!(
-                "crates/{owner}: {} boolean parameters, {left} are allowed; use an enum or a named function:\n  {list}",
-                names.len()
-            ));
-        } else if names.len() < left {
-            breaches.push(format!("xtask/src/booleans.rs: crate `{owner}` has {} left; lower the figure", names.len()));
-        }
-    }
+    let unused = unused.into_iter();
+    breaches.extend(
+        unused.map(|(path, name)| format!("xtask/src/booleans.rs: {path} has no {name}; remove the exception")),
+    );
+    breaches
 }
 
 /// Boolean parameters of functions, as `function(parameter)`.
@@ -66,9 +62,7 @@ fn boolean_parameters(text: &str) -> Vec<String> {
         }
         let (_, parameters) = bracketed(&rest[open..]);
         for parameter in parameters.split(',') {
-            if let Some((parameter, "bool")) = parameter.split_once(':').map(|(name, ty)| (name.trim(), ty.trim()))
-                && !VALUES.contains(&parameter)
-            {
+            if let Some((parameter, "bool")) = parameter.split_once(':').map(|(name, ty)| (name.trim(), ty.trim())) {
                 found.push(format!("{name}({parameter})"));
             }
         }
@@ -100,18 +94,40 @@ fn bracketed(text: &str) -> (usize, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::boolean_parameters;
+    use super::{boolean_parameters, compare};
 
     #[test]
     fn boolean_parameters_are_found() {
         for (text, expected) in [
             ("fn f(a: bool) {}", "f(a)"),
             ("fn f<T: Fn(bool) -> bool>(&self, a: T,\n    mut b: bool,\n) -> bool {\n    g(true)\n}", "f(mut b)"),
-            ("fn f(value: bool, a: &dyn Fn(bool) -> bool, b: (bool, bool), c: Vec<bool>) {}", ""),
+            ("fn f(a: &dyn Fn(bool) -> bool, b: (bool, bool), c: Vec<bool>) {}", ""),
             ("// fn f(a: bool)\nstruct S { a: bool }\nfn g() { let h = |x: bool| x; }", ""),
             ("#[cfg(test)]\nmod tests {\n    fn f(a: bool) {}\n}\nfn g(x: u8, is_on: bool) {}", "g(is_on)"),
         ] {
             assert_eq!(boolean_parameters(text).join(" "), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn only_listed_parameters_are_allowed() {
+        let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let files = [
+            file("crates/a/src/lib.rs", "fn set(value: bool) {}\nfn run(force: bool) {}"),
+            file("crates/b/src/lib.rs", "fn set(value: bool) {}"),
+            file("crates/b/src/tests.rs", "fn of_tests(force: bool) {}"),
+            file("crates/testkit/src/lib.rs", "fn of_tests(force: bool) {}"),
+        ];
+        let allowed = [("crates/a/src/lib.rs", "set(value)", "data"), ("crates/a/src/lib.rs", "gone(value)", "data")];
+        let found = compare(&files, &allowed);
+        let starts: Vec<&str> = found.iter().map(|breach| breach.split(';').next().unwrap_or_default()).collect();
+        assert_eq!(
+            starts,
+            [
+                "crates/a/src/lib.rs: boolean parameter run(force)",
+                "crates/b/src/lib.rs: boolean parameter set(value)",
+                "xtask/src/booleans.rs: crates/a/src/lib.rs has no gone(value)",
+            ]
+        );
     }
 }

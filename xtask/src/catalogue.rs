@@ -22,7 +22,7 @@ pub(crate) struct Row {
     id: String,
     /// The title.
     summary: String,
-    /// When it occurs.
+    /// Description of its cause.
     meaning: String,
     /// File and line of the row.
     at: String,

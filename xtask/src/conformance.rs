@@ -1,7 +1,7 @@
-//! Runs the outside measures, where they are at hand, on the release binary.
+//! Runs the outside measures, where they are available, on the release binary.
 //!
-//! The cases are not part of this repository: `YUBA_CONFORMANCE` names their folder (default `../shared/conformance`),
-//! `YUBA_BENCH` the benchmark's (default `../shared/bench`). Where they are missing the chore says so and succeeds.
+//! The cases are not part of this repository: `YUBA_CONFORMANCE` names their folder (default `../shared/conformance`). Where they are
+//! missing the chore says so and succeeds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,21 +51,6 @@ pub(crate) fn run(args: &[String]) -> Result<String, String> {
         report.push(text.trim().to_owned());
     }
     Ok(report.join("\n"))
-}
-
-/// Runs the side-by-side benchmark; arguments go to it.
-pub(crate) fn bench(args: &[String]) -> Result<String, String> {
-    let Some(script) = script("YUBA_BENCH", "../shared/bench", "bench.py") else {
-        return Ok("bench: skipped, the benchmark is not here (set YUBA_BENCH to its folder)".to_owned());
-    };
-    let status = Command::new("python3")
-        .arg(&script)
-        .arg("--bin")
-        .arg(release_binary()?)
-        .args(args)
-        .status()
-        .map_err(|e| format!("bench: cannot run python3: {e}"))?;
-    if status.success() { Ok("bench: done".to_owned()) } else { Err(format!("bench: {status}")) }
 }
 
 fn script(variable: &str, default: &str, file: &str) -> Option<PathBuf> {

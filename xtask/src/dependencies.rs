@@ -1,4 +1,5 @@
-//! What dependencies may be: their licences, how many versions of each, and where they come from, by the lists of deny.toml.
+//! Rules for dependencies: their licences, the number of versions of each, and their sources, by the lists of
+//! deny.toml.
 //!
 //! `cargo deny` checks the same and known vulnerabilities, where it is installed. This check needs neither it nor a network.
 
@@ -65,7 +66,7 @@ fn check_lock(lock: &str, duplicates: &BTreeSet<String>, registries: &BTreeSet<S
         }
     }
     for name in duplicates.iter().filter(|name| versions.get(name.as_str()).is_none_or(|count| *count < 2)) {
-        breaches.push(format!("deny.toml: there are not several versions of {name} any more"));
+        breaches.push(format!("deny.toml: there is only one version of {name} now"));
     }
 }
 
@@ -166,7 +167,7 @@ mod tests {
             [
                 "a: the source \"git+https://good\" is not allowed by deny.toml",
                 "a: there are 2 versions of it in Cargo.lock",
-                "deny.toml: there are not several versions of own any more",
+                "deny.toml: there is only one version of own now",
             ]
         );
         assert_eq!(list("x = [\n    \"a\", # why\n    \"b\",\n]\n\"c\"\n", "x"), names(&["a", "b"]));

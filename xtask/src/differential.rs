@@ -40,7 +40,7 @@ const USAGE: &str = "usage: cargo xtask differential --peer PATH [--ours PATH] [
 /// Expressions evaluated by one process.
 const BATCH: usize = 250;
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Settings {
     peer: PathBuf,
     ours: PathBuf,
@@ -53,7 +53,7 @@ struct Settings {
     work: PathBuf,
     /// A filesystem mirror with providers that cases may use.
     providers: Option<PathBuf>,
-    /// Where to write the cases as directories, instead of running them.
+    /// Directory for writing the cases, instead of running them.
     write: Option<PathBuf>,
 }
 
@@ -137,7 +137,7 @@ fn write_cases(settings: &Settings, folder: &Path) -> String {
     format!("differential: {} cases written to {}\n", settings.cases, folder.display())
 }
 
-/// What was found so far.
+/// Findings so far.
 struct Report<'a> {
     explained: &'a Explained,
     reasons: BTreeMap<usize, usize>,
@@ -147,7 +147,7 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Counts a difference that has a reason; false where it has none.
+    /// Counts an explained difference. Returns false for an unexplained one.
     fn has_reason(&mut self, difference: &difference::Difference, source: &str) -> bool {
         let Some(index) = self.explained.reason(difference, source) else { return false };
         *self.reasons.entry(index).or_default() += 1;
@@ -194,7 +194,7 @@ fn expressions(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) 
     Ok(())
 }
 
-/// The types of resources that cases use: the built-in one and those of the providers at hand.
+/// The types of resources that cases use: the built-in one and those of the available providers.
 fn kinds(settings: &Settings) -> Vec<&'static str> {
     let offered =
         [("null", "null_resource"), ("random", "random_integer"), ("random", "random_id"), ("local", "local_file")];
@@ -211,7 +211,7 @@ const WORKERS: usize = 2;
 /// Runs of a case that differs.
 const RUNS: usize = 3;
 
-/// What one case contributes to the report.
+/// Part of one case in the report.
 #[derive(Default)]
 struct CaseResult {
     reasons: Vec<usize>,

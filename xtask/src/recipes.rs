@@ -19,7 +19,7 @@ const RECIPES: [(&str, usize); 10] = [
     ("a protocol message", 5),
 ];
 
-/// Checks that all recipes are there, with few enough files, all of which exist.
+/// Checks that all recipes exist, with few enough files, all of which exist.
 pub(crate) fn check(breaches: &mut Vec<String>) {
     let text = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap_or_default();
     check_recipes(&recipes(&text), |file| root().join(file).exists(), breaches);

@@ -46,7 +46,7 @@ fn selected(names: &[String]) -> Result<Vec<&'static Row>, String> {
     Ok(TABLE.iter().filter(|row| all || is_named(row) || is_needed(row)).collect())
 }
 
-/// Where the servers are installed.
+/// Directory of installed servers.
 pub(crate) struct Place {
     directory: PathBuf,
 }

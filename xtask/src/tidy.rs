@@ -8,10 +8,10 @@ use std::process::Command;
 /// A source file past this many lines has two ideas in it.
 const MAX_LINES: usize = 800;
 
-/// Words that say nothing about what a thing is, as file names and as endings of type names.
+/// Words without meaning, as file names and as endings of type names.
 const BANNED_NAMES: [&str; 8] = ["util", "utils", "helper", "helpers", "common", "manager", "handler", "processor"];
 
-/// What only the crates marked IO may touch.
+/// Modules and macros that only the crates marked IO may use.
 const OUTSIDE_WORLD: [&str; 9] = [
     "std::fs",
     "std::env",
@@ -24,7 +24,7 @@ const OUTSIDE_WORLD: [&str; 9] = [
     "eprintln!",
 ];
 
-/// What must not stay in shipped code.
+/// Leftovers that must not stay in shipped code.
 const LEFTOVERS: [&str; 6] =
     ["#[ignore", "todo!(", "unimplemented!(", "dbg!(", concat!("TO", "DO"), concat!("FIX", "ME")];
 
@@ -44,6 +44,11 @@ pub(crate) fn run() -> Result<String, String> {
     crate::booleans::check(&sources, &mut breaches);
     crate::recipes::check(&mut breaches);
     crate::dependencies::check(&mut breaches);
+    let texts = [sources, pages()].concat();
+    crate::spelling::check(&texts, &mut breaches);
+    crate::wording::check(&texts, &mut breaches);
+    crate::links::check(&mut breaches);
+    crate::bench::check(&mut breaches);
     if breaches.is_empty() {
         Ok(format!("tidy: {} crates, {} files, no breach", crates.len(), files.len()))
     } else {
@@ -60,6 +65,24 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn sources() -> Vec<(String, String)> {
     let shown = |path: &Path| path.strip_prefix(root()).unwrap_or(path).display().to_string();
     source_files().iter().map(|path| (shown(path), fs::read_to_string(path).unwrap_or_default())).collect()
+}
+
+/// All pages for people: path relative to the root of the repository, and text.
+fn pages() -> Vec<(String, String)> {
+    let mut paths: Vec<String> = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(str::to_owned).into();
+    let mut folders = vec![root().join("docs"), root().join("suite")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                paths.push(path.strip_prefix(root()).unwrap_or(&path).display().to_string());
+            }
+        }
+    }
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), fs::read_to_string(root().join(path)).unwrap_or_default())).collect()
 }
 
 /// One row of the crate table.

@@ -4,7 +4,7 @@
 //! module opts in by having a block of the feature's type, which also gives meaning to a new root word in references.
 //! If not, it is removed, and the keyword is only good for an explanation.
 
-/// Where a feature is in its life.
+/// Stage of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureState {
     /// Enabled in modules that list its keyword in `language { experiments = [...] }`.
@@ -15,10 +15,10 @@ pub enum FeatureState {
         block_type: &'static str,
         /// The first name of references to such blocks.
         root_word: &'static str,
-        /// What such a block declares, in messages.
+        /// Declarations of such a block, in messages.
         noun: &'static str,
     },
-    /// Not available any more.
+    /// No longer available.
     Removed,
 }
 
@@ -27,11 +27,12 @@ pub enum FeatureState {
 pub struct FeatureRow {
     /// The feature.
     pub feature: Feature,
-    /// What it is called in `experiments`.
+    /// Its keyword in `experiments`.
     pub keyword: &'static str,
-    /// Where it is in its life.
+    /// Its stage.
     pub state: FeatureState,
-    /// What to tell those who ask for it by keyword when it is no experiment any more; what it does while it is one.
+    /// Advice for users who enable it by keyword after the end of the experiment; its description during the
+    /// experiment.
     pub conclusion: &'static str,
 }
 
@@ -69,7 +70,7 @@ impl Feature {
     pub fn row(self) -> &'static FeatureRow {
         FEATURES.get(self as usize).expect("because the table has one row per variant, in the same order")
     }
-    /// What it is called in `experiments`.
+    /// Its keyword in `experiments`.
     pub fn keyword(self) -> &'static str {
         self.row().keyword
     }
@@ -89,7 +90,7 @@ impl Feature {
             |row: &&FeatureRow| matches!(row.state, FeatureState::Selectable { root_word, .. } if root_word == given);
         FEATURES.iter().find(owns).map(|row| row.feature)
     }
-    /// The first name of references to it; its keyword where it has none.
+    /// The first name of references to it, or its keyword where references do not use it.
     pub fn root_word(self) -> &'static str {
         match self.row().state {
             FeatureState::Selectable { root_word, .. } => root_word,
@@ -98,7 +99,7 @@ impl Feature {
     }
 }
 
-/// What the reading of references has to know about the module they stand in.
+/// Properties of the module that the reader of references requires.
 pub trait ParseRefContext {
     /// Whether the module has opted in to a feature.
     fn feature_enabled(&self, feature: Feature) -> bool;
@@ -108,7 +109,7 @@ pub trait ParseRefContext {
     fn has_managed_resource(&self, kind: &str, name: &str) -> bool;
 }
 
-/// No module, so nothing is opted in to and there are no resources.
+/// No module, so no feature is enabled and there are no resources.
 pub struct Baseline;
 
 impl ParseRefContext for Baseline {

@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 pub struct Hostname(EcoString);
 
 impl Hostname {
-    /// Reads a hostname, or says what is wrong with it.
+    /// Reads a hostname, or fails with the reason.
     pub fn parse(given: &str) -> Result<Hostname, EcoString> {
         let (name, port) = match given.split_once(':') {
             Some((name, port)) => (name, port_suffix(port, name)?),
@@ -26,7 +26,7 @@ impl Hostname {
         let mut host = EcoString::new();
         for label in labels.split('.') {
             if label.is_empty() {
-                return Err("there is nothing between two of its dots".into());
+                return Err("it has two dots in a row".into());
             }
             if label.starts_with("xn--") {
                 return Err(eco_format!("{label:?} is in Punycode; write international names in their own letters"));

@@ -9,7 +9,7 @@ use yuba_syntax::{Diagnostics, Expr, ExprKind, Span, Traversal, TraversalStep, p
 use crate::diagnostics;
 use crate::resource::{AbsResourceInstance, ConfigResource};
 
-/// Where an object is imported to.
+/// Target address of an import.
 #[derive(Clone, Debug)]
 pub struct ImportTarget {
     /// The block of the resource.
@@ -84,7 +84,7 @@ impl ImportTarget {
         })
     }
 
-    /// The instance, given what each key evaluates to. All mistakes in keys are reported.
+    /// The instance, given what each key evaluates to. All errors in keys are reported.
     pub fn resolve(
         &self,
         mut key: impl FnMut(&Expr) -> Result<Literal, Diagnostics>,

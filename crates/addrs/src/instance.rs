@@ -8,7 +8,8 @@ use yuba_value::Number;
 
 use crate::TemplateText;
 
-/// Which of several instances. Numbers come before texts; where there is a choice, having no key comes before both.
+/// Key of one of several instances. Numbers come before strings; where there is a choice, having no key comes before
+/// both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceKey {
     /// Of `count`.
@@ -18,7 +19,7 @@ pub enum InstanceKey {
 }
 
 impl InstanceKey {
-    /// Reads the key of an index step, or says what is wrong with it.
+    /// Reads the key of an index step, or fails with the reason.
     pub fn from_literal(key: &Literal) -> Result<InstanceKey, &'static str> {
         match key {
             Literal::String(key) => Ok(InstanceKey::String(key.clone())),

@@ -1,11 +1,11 @@
-//! Things by instance key.
+//! Maps by instance key.
 
 use std::collections::{BTreeMap, btree_map};
 use std::{fmt, option};
 
 use crate::InstanceKey;
 
-/// Things by the key of an instance, in order of keys. Most objects have one instance: that one needs no tree.
+/// A map by instance key, in order of keys. Most objects have one instance: a map with one entry needs no tree.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyMap<V>(Entries<V>);
 
@@ -22,14 +22,14 @@ impl<V> KeyMap<V> {
     pub const fn new() -> KeyMap<V> {
         KeyMap(Entries::Many(BTreeMap::new()))
     }
-    /// How many there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         match &self.0 {
             Entries::One(..) => 1,
             Entries::Many(many) => many.len(),
         }
     }
-    /// Whether there is none.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -76,7 +76,7 @@ impl<V> KeyMap<V> {
         }
         removed
     }
-    /// The one with a key, made where there is none.
+    /// The entry of a key, created if it does not exist.
     pub fn or_default(&mut self, key: Option<InstanceKey>) -> &mut V
     where
         V: Default,
@@ -94,7 +94,7 @@ impl<V> KeyMap<V> {
             Entries::Many(many) => many.entry(key).or_default(),
         }
     }
-    /// Keys and things, in order of keys.
+    /// Keys and values, in order of keys.
     pub fn iter(&self) -> Iter<'_, V> {
         match &self.0 {
             Entries::One(key, value) => Iter { one: Some((key, value)).into_iter(), many: None },
@@ -105,7 +105,7 @@ impl<V> KeyMap<V> {
     pub fn keys(&self) -> impl Iterator<Item = &Option<InstanceKey>> + Clone {
         self.iter().map(|(key, _)| key)
     }
-    /// The things, in order of their keys.
+    /// The values, in order of their keys.
     pub fn values(&self) -> impl Iterator<Item = &V> + Clone {
         self.iter().map(|(_, value)| value)
     }
@@ -136,7 +136,7 @@ impl<V: fmt::Debug> fmt::Debug for KeyMap<V> {
     }
 }
 
-/// Keys and things, in order of keys.
+/// Keys and values, in order of keys.
 pub struct Iter<'a, V> {
     one: option::IntoIter<(&'a Option<InstanceKey>, &'a V)>,
     many: Option<btree_map::Iter<'a, Option<InstanceKey>, V>>,

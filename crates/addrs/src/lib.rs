@@ -1,10 +1,10 @@
-//! Names of things: modules, resources, instances, providers, sources, versions, and what an expression can refer to:
+//! Names of objects: modules, resources, instances, providers, sources, versions, and what an expression can refer to:
 //! parsed, ordered, displayed.
 //!
-//! Every name is read from a [`Traversal`](yuba_syntax::Traversal), or from text that is parsed as one, and prints as
-//! OpenTofu prints it, so that what is printed can be read again. Orders are those in which OpenTofu lists things.
+//! Every name is read from a [`Traversal`](yuba_syntax::Traversal), or from a string that is parsed as one, and prints
+//! as OpenTofu prints it, so that the output can be read again. Orders are those in which OpenTofu lists objects.
 //!
-//! Invariant: nothing here knows which blocks declare these things, what their values are, or whether they exist.
+//! Invariant: nothing here knows which blocks declare these objects, what their values are, or whether they exist.
 
 mod diagnostics;
 mod features;

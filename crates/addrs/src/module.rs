@@ -23,7 +23,7 @@ pub struct ModuleInstance(EcoVec<ModuleStep>);
 pub struct ModuleStep {
     /// The name of the call.
     pub name: EcoString,
-    /// Which of its instances, where it has several.
+    /// Key of its instance, if it has several.
     pub key: Option<InstanceKey>,
 }
 

@@ -1,4 +1,4 @@
-//! Where modules come from: a directory beside, a registry, or a package somewhere else.
+//! Sources of modules: a local directory, a registry, or a remote package.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::hostname::Hostname;
 use crate::provider::DEFAULT_REGISTRY;
 use crate::url;
 
-/// Where a module comes from. The text it was read from is kept by whoever has it.
+/// Source of a module. The caller keeps the original string.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModuleSource {
     /// `./dir` or `../dir`: a directory of the same package, relative to the calling module.
@@ -27,11 +27,11 @@ pub enum ModuleSource {
 pub struct RegistryModule {
     /// The registry.
     pub host: Hostname,
-    /// Who publishes it.
+    /// Publisher.
     pub namespace: EcoString,
-    /// What it is called there.
+    /// Name of the module.
     pub name: EcoString,
-    /// What it is for.
+    /// Target system.
     pub system: EcoString,
     /// The directory in its package.
     pub subdir: Option<EcoString>,
@@ -46,7 +46,7 @@ pub struct RemoteModule {
     pub subdir: Option<EcoString>,
 }
 
-/// Why a string is not a module source.
+/// Reason why a string is not a module source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModuleSourceError {
     /// It could be a path that lacks `./`.
@@ -139,7 +139,7 @@ fn outside_package(subdir: Option<&EcoString>) -> Option<EcoString> {
 }
 
 impl RegistryModule {
-    /// Reads an address, or says what is wrong with it.
+    /// Reads an address, or fails with the reason.
     pub fn parse(raw: &str) -> Result<RegistryModule, EcoString> {
         let (package, subdir) = split_subdir(raw);
         if let Some(reason) = outside_package(subdir.as_ref()) {
@@ -152,7 +152,7 @@ impl RegistryModule {
             _ => return Err("it must have three or four parts, with slashes between them".into()),
         };
         if ["github.com", "bitbucket.org"].contains(&host.as_str()) {
-            return Err(eco_format!("\"{host}\" is no registry, but a place of version control repositories"));
+            return Err(eco_format!("\"{host}\" is not a registry, but a host of version control repositories"));
         }
         if !is_registry_name(namespace) {
             return Err(if namespace.contains('.') {
@@ -185,7 +185,7 @@ const NAME_RULE: &str =
 
 fn registry_host(given: &str) -> Result<Hostname, EcoString> {
     let host = Hostname::parse(given)
-        .map_err(|reason| eco_format!("the hostname {} of the registry is not possible: {reason}", quote(given)))?;
+        .map_err(|reason| eco_format!("the hostname {} of the registry is not valid: {reason}", quote(given)))?;
     if host.as_str().contains('.') { Ok(host) } else { Err("the hostname of the registry must have a dot".into()) }
 }
 
@@ -219,7 +219,7 @@ impl RemoteModule {
         }
         Ok(RemoteModule { package, subdir })
     }
-    /// The place that a registry names for a module: its subdirectory, then the one asked for.
+    /// The location that a registry names for a module: its subdirectory, then the requested one.
     #[must_use]
     pub fn from_registry(mut self, asked: &RegistryModule) -> RemoteModule {
         if let Some(asked) = &asked.subdir {
@@ -282,7 +282,7 @@ fn detect(source: &str) -> Result<EcoString, ModuleSourceError> {
     })
 }
 
-/// A form: the protocol and address it stands for, nothing if the text is not of this form, or what is wrong with it.
+/// A form: the protocol and address it stands for, nothing if the text is not of this form, or the reason why it is invalid.
 type Detected = Result<Option<(&'static str, EcoString)>, EcoString>;
 
 fn github(source: &str) -> Detected {
@@ -324,7 +324,7 @@ fn git_ssh(source: &str) -> Detected {
     Ok(Some(("git", eco_format!("ssh://git@{host}{slash}{}{query}", url::escape_raw_path(path)))))
 }
 
-/// All repositories of Bitbucket are of git nowadays, so there is no need to ask it.
+/// All repositories of Bitbucket use git, so there is no need to ask it.
 fn bitbucket(source: &str) -> Detected {
     if !source.starts_with("bitbucket.org/") {
         return Ok(None);
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_sources() {
+    fn errors_in_sources() {
         check(
             ModuleSource::parse,
             &[
@@ -570,7 +570,7 @@ mod tests {
                 a/b/c -> registry registry.opentofu.org/a/b/c (a/b/c)
                 ./x ! registry: "./x" is a local directory
                 a/b ! registry: it must have three or four parts, with slashes between them
-                github.com/a/b/c ! registry: "github.com" is no registry, but a place of version control repositories
+                github.com/a/b/c ! registry: "github.com" is not a registry, but a host of version control repositories
                 host/a/b/c ! registry: the hostname of the registry must have a dot
                 a.b/c/d ! registry: after the hostname there must be three parts: namespace, name and target system
                 a/b/C ! registry: the target system "C" must have one to 64 digits and lower-case letters

@@ -11,13 +11,13 @@ use crate::resource::{AbsResourceInstance, ConfigResource, ResourceMode};
 /// One end of a move, relative to the module of the `moved` block.
 #[derive(Clone, Debug)]
 pub struct MoveEndpoint {
-    /// What is moved, or what it becomes.
+    /// The endpoint.
     pub subject: MoveSubject,
-    /// Where it is written.
+    /// Its location.
     pub span: Span,
 }
 
-/// What can move. Without a key at the end it is the whole module or resource, where both ends are.
+/// Objects that can move. Without a key at the end it is the whole module or resource, where both ends are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MoveSubject {
     /// A module or one instance of it.
@@ -44,7 +44,7 @@ impl MoveEndpoint {
     pub fn parse_text(file: FileId, text: &str) -> Result<MoveEndpoint, Diagnostics> {
         parse_text(file, text, MoveEndpoint::parse)
     }
-    /// Whether things of this kind can move: ephemeral resources cannot.
+    /// Whether objects of this kind can move: ephemeral resources cannot.
     pub fn is_movable(&self) -> bool {
         match &self.subject {
             MoveSubject::Module(_) => true,

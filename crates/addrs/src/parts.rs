@@ -25,12 +25,12 @@ impl<'t> Parts<'t> {
         Parts { traversal, next: 0 }
     }
 
-    /// How many are left.
+    /// Number of remaining parts.
     pub(crate) fn len(&self) -> usize {
         (self.traversal.steps.len() + 1).saturating_sub(self.next)
     }
 
-    /// The part that is `ahead` places after the next one, and where it stands.
+    /// The part `ahead` positions after the next one, and its span.
     pub(crate) fn peek(&self, ahead: usize) -> Option<(Part<'t>, Span)> {
         let traversal = self.traversal;
         match (self.next + ahead).checked_sub(1) {
@@ -42,7 +42,7 @@ impl<'t> Parts<'t> {
         }
     }
 
-    /// The name that is `ahead` places after the next part, if a name is there.
+    /// The name `ahead` positions after the next part, if it is a name.
     pub(crate) fn name(&self, ahead: usize) -> Option<&'t EcoString> {
         match self.peek(ahead) {
             Some((Part::Name(name), _)) => Some(name),
@@ -64,7 +64,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// Reads a text that is an address, or says why it is none.
+/// Parses an address, or fails with the reason.
 pub(crate) fn parse_text<T>(
     file: FileId,
     text: &str,

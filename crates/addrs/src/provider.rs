@@ -20,25 +20,25 @@ const LEGACY_NAMESPACE: &str = "-";
 const BUILTIN_HOST: &str = "terraform.io";
 const BUILTIN_NAMESPACE: &str = "builtin";
 
-/// Which provider: `hostname/namespace/type`.
+/// Address of a provider: `hostname/namespace/type`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderSource {
     /// The registry.
     pub host: Hostname,
-    /// Who publishes it.
+    /// Publisher.
     pub namespace: EcoString,
-    /// What it is called there.
+    /// Name of the provider.
     pub kind: EcoString,
 }
 
-/// Why a string is not the source of a provider.
+/// Reason why a string is not the source of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSourceError {
     /// The identity of the error.
     pub code: &'static Code,
-    /// What is wrong, in full sentences.
+    /// The error, in full sentences.
     pub detail: EcoString,
-    /// What to do about it; may be empty.
+    /// Advice; may be empty.
     pub hint: EcoString,
 }
 
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_sources() {
+    fn errors_in_sources() {
         check_sources(
             &[
                 "",

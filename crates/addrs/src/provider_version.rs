@@ -45,10 +45,10 @@ enum Operator {
     NotEqual,
 }
 
-/// What stands at the start of a text, taken apart but not yet judged.
+/// Parts at the start of a string, not yet validated.
 struct Scanned<'t> {
     operator: &'t str,
-    /// What stands between the operator and the first number.
+    /// Text between the operator and the first number.
     separator: &'t str,
     numbers: Vec<&'t str>,
     prerelease: &'t str,
@@ -98,7 +98,7 @@ impl Scanned<'_> {
     /// The numbers with zeros for those not written.
     fn version(&self) -> Result<ProviderVersion, VersionError> {
         if self.numbers.is_empty() {
-            return error("there is no number");
+            return error("it contains no number");
         }
         if self.numbers.len() > 3 {
             return error("there are more than three numbers (major, minor, patch)");
@@ -106,7 +106,7 @@ impl Scanned<'_> {
         let mut numbers = [0; 3];
         for (number, text) in numbers.iter_mut().zip(&self.numbers) {
             if matches!(*text, "*" | "x" | "X") {
-                return error("wildcards are not possible; leave out the numbers that do not matter");
+                return error("wildcards are not supported; leave out these numbers");
             }
             *number = text.parse().map_err(|_| VersionError(eco_format!("the number {text} is too large")))?;
         }
@@ -139,7 +139,7 @@ impl ProviderVersion {
             return error("there are spaces around the version");
         }
         if !scanned.rest.is_empty() {
-            return Err(VersionError(eco_format!("{:?} is not possible in a version", scanned.rest.trim())));
+            return Err(VersionError(eco_format!("{:?} is not allowed in a version", scanned.rest.trim())));
         }
         scanned.version()
     }
@@ -147,7 +147,7 @@ impl ProviderVersion {
     pub fn is_prerelease(&self) -> bool {
         !self.prerelease.is_empty()
     }
-    /// Which comes first, not counting metadata.
+    /// Order of versions, ignoring metadata.
     fn precedence(&self, other: &ProviderVersion) -> Ordering {
         let numbers = |v: &ProviderVersion| (v.major, v.minor, v.patch);
         numbers(self).cmp(&numbers(other)).then_with(|| match (self.is_prerelease(), other.is_prerelease()) {
@@ -219,7 +219,7 @@ fn write_extra(f: &mut fmt::Formatter<'_>, version: &ProviderVersion) -> fmt::Re
 }
 
 impl ProviderConstraints {
-    /// Reads constraints with commas between them; an empty text has none.
+    /// Reads constraints with commas between them; an empty string is an empty list.
     pub fn parse(text: &str) -> Result<ProviderConstraints, VersionError> {
         let mut selections = Vec::new();
         let mut rest = text.trim();
@@ -240,11 +240,11 @@ impl ProviderConstraints {
         }
         Ok(ProviderConstraints(selections))
     }
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// With those of another place added.
+    /// Returns the constraints with those of another source added.
     pub fn extend(&mut self, other: &ProviderConstraints) {
         self.0.extend(other.0.iter().cloned());
     }

@@ -14,23 +14,23 @@ use crate::function::{ProviderFunction, SymbolFunction};
 use crate::instance::InstanceKey;
 use crate::resource::{Resource, ResourceMode};
 
-/// What a name refers to, and which of its steps lead there.
+/// Target of a name, and the steps that lead there.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The thing referred to.
+    /// The referenced object.
     pub subject: Subject,
-    /// Where the part of the name stands that leads to the subject; `None` where the name is too short to have one.
+    /// Location of the steps that lead to the subject; `None` where the name is too short.
     pub span: Option<Span>,
-    /// How many steps of the traversal lead to the value of the whole thing: all instances of a resource or module,
-    /// where the subject is one of them.
+    /// Number of steps of the traversal that lead to the value of the whole object: all instances of a resource or
+    /// module, where the subject is one of them.
     pub value_steps: usize,
-    /// How many steps of the traversal lead to the subject.
+    /// Number of steps of the traversal that lead to the subject.
     pub subject_steps: usize,
     /// All steps of the traversal; none for a function.
     pub steps: Arc<[TraversalStep]>,
 }
 
-/// What a name can refer to.
+/// Targets of names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// `var.name`
@@ -78,7 +78,7 @@ pub struct Symbol {
     pub feature: Feature,
     /// The label of the block.
     pub library: EcoString,
-    /// What in it; none for all of it.
+    /// The symbol in it; none for all of it.
     pub name: Option<EcoString>,
 }
 
@@ -102,8 +102,8 @@ impl TerraformAlias {
 }
 
 impl Reference {
-    /// Reads a name. Where it is wrong there are diagnostics; a reference may still come back so that further
-    /// mistakes are found.
+    /// Reads a name. An invalid one yields diagnostics; a reference may still come back so that further errors are
+    /// found.
     pub fn parse(traversal: &Traversal, context: &dyn ParseRefContext) -> (Option<Reference>, Diagnostics) {
         let mut diagnostics = Diagnostics::new();
         let reference = Parser { traversal, context, diagnostics: &mut diagnostics }.parse();
@@ -157,7 +157,8 @@ impl Reference {
     pub fn remaining(&self) -> &[TraversalStep] {
         self.steps.get(self.subject_steps..).unwrap_or_default()
     }
-    /// How to refer to the resource that the root word of a feature hides; empty unless there is one with this name.
+    /// Advice for referring to the resource that the root word of a feature hides; empty unless there is one with this
+    /// name.
     pub fn resource_hint(&self, context: &dyn ParseRefContext) -> EcoString {
         let Subject::Symbol(Symbol { feature, library, .. }) = &self.subject else { return EcoString::new() };
         let root_word = feature.root_word();
@@ -172,7 +173,7 @@ impl Reference {
             quote(library),
         )
     }
-    /// The mistake that no block declares the library of a symbol; nothing for other subjects.
+    /// The error that no block declares the library of a symbol; nothing for other subjects.
     ///
     /// Only where a resource of that name exists does the message speak of resources.
     pub fn undefined_symbol(&self, context: &dyn ParseRefContext) -> Option<Diagnostic> {
@@ -248,7 +249,7 @@ impl Parser<'_> {
     }
 
     /// Whether the root word means the feature in this module. Without an opt-in it means a resource type where the
-    /// module has such resources; where it has none, the feature explains better what is missing.
+    /// module has such resources; otherwise the feature gives the better explanation of what is missing.
     fn belongs_to(&self, feature: Feature) -> bool {
         self.context.feature_enabled(feature) || !self.context.has_any_managed_resource_of_type(&self.traversal.root)
     }
@@ -291,8 +292,8 @@ impl Parser<'_> {
                     Some(step) => diagnostics::index_of_named_object(&root, step_span(step)),
                     None => diagnostics::named_object_alone(&root, root_span),
                 });
-                // Quirk: the name still counts as a reference to the attribute without a name, which is a second
-                // mistake wherever it is looked up.
+                // Quirk: the name is still a reference to the attribute without a name, which is a second error
+                // wherever it is looked up.
                 let (subject, steps) = (subject(EcoString::new()), self.traversal.steps.clone());
                 Reference { subject, span: None, value_steps: 0, subject_steps: 0, steps }
             }
@@ -503,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_explained() {
+    fn errors_are_explained() {
         check(
             &[
                 "var",

@@ -9,16 +9,16 @@ use crate::module::ModulePath;
 use crate::parts::{Parts, parse_text};
 use crate::resource::{ConfigResource, ResourceMode};
 
-/// What was removed, relative to the module of the `removed` block.
+/// The removed object, relative to the module of the `removed` block.
 #[derive(Clone, Debug)]
 pub struct RemoveEndpoint {
-    /// What was removed.
+    /// The removed object.
     pub subject: RemoveSubject,
-    /// Where it is written.
+    /// Its location.
     pub span: Span,
 }
 
-/// What can be removed: with all instances.
+/// Objects that can be removed: with all instances.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RemoveSubject {
     /// A module.

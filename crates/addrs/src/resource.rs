@@ -77,7 +77,7 @@ pub struct AbsResourceInstance {
     pub module: ModuleInstance,
     /// The resource in it.
     pub resource: Resource,
-    /// Which of its instances, where it has several.
+    /// Key of its instance, if it has several.
     pub key: Option<InstanceKey>,
 }
 

@@ -11,13 +11,13 @@ use crate::resource::{AbsResource, AbsResourceInstance};
 /// A target and where it was named.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// What is targeted.
+    /// The target.
     pub subject: TargetSubject,
-    /// Where it was named.
+    /// Its location.
     pub span: Span,
 }
 
-/// What can be a target.
+/// Kinds of targets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetSubject {
     /// A module instance; without a key at the end all instances of that call.
@@ -87,7 +87,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Reads each text and prints what it is, or titles and places of what is wrong.
+    /// Reads each string and prints what it is, or titles and locations of errors.
     pub(crate) fn check<T: fmt::Display>(
         parse: impl Fn(FileId, &str) -> Result<T, Diagnostics>,
         texts: &[&str],
@@ -149,7 +149,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn mistakes_in_targets() {
+    fn errors_in_targets() {
         check(
             Target::parse_text,
             &[
@@ -184,7 +184,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_target_contains_what_is_under_it() {
+    fn a_target_contains_its_descendants() {
         let target = |text| Target::parse_text(FileId(0), text).expect("because it is well-formed").subject;
         let instance = |text| AbsResourceInstance::parse_text(FileId(0), text).expect("because it is well-formed");
         for (outer, inner, expect) in [

@@ -8,20 +8,20 @@ use ecow::{EcoString, EcoVec, eco_format};
 
 /// A version: numbers, of which there may be any number, and perhaps a pre-release.
 ///
-/// Missing numbers are zeros, and build metadata does not count: `1.0` equals `1.0.0+x`.
+/// Missing numbers are zeros, and build metadata is ignored: `1.0` equals `1.0.0+x`.
 #[derive(Clone, Debug)]
 pub struct Version {
     segments: EcoVec<i64>,
-    /// How many numbers were written.
+    /// Number of given numbers.
     written: usize,
     prerelease: EcoString,
     metadata: EcoString,
 }
 
-/// Why a text is no version or no constraint.
+/// Reason why a string is not a version or constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionError(
-    /// What is wrong.
+    /// The error.
     pub EcoString,
 );
 
@@ -76,7 +76,7 @@ impl Version {
     pub fn is_prerelease(&self) -> bool {
         !self.prerelease.is_empty()
     }
-    /// The pre-release; empty if it is none.
+    /// The pre-release, which may be empty.
     pub fn prerelease(&self) -> &str {
         &self.prerelease
     }

@@ -36,7 +36,7 @@ pub(crate) fn unreadable_mocks(path: &str, error: &io::Error) -> Diagnostic {
 pub(crate) fn unreadable_library(path: &str, error: &io::Error) -> UnreadableLibrary {
     let is_missing = error.kind() == io::ErrorKind::NotFound;
     let reason = match is_missing {
-        true => eco_format!("there is neither a file nor a directory {path}"),
+        true => eco_format!("{path} does not exist"),
         false => eco_format!("{path} could not be read: {error}"),
     };
     UnreadableLibrary { is_missing, reason }

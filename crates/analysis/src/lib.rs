@@ -1,7 +1,8 @@
 //! Configuration as immutable snapshots: the modules of a directory, linked, with the diagnostics of each file.
 //!
-//! [`ModuleReader`] turns files into modules for `eval::link` and keeps what it has parsed and decoded. An [`Analysis`] is the
-//! result for one state of the files. [`Analysis::updated`] makes the next one: it parses and decodes only what a change affects.
+//! [`ModuleReader`] turns files into modules for `eval::link` and caches parsed and decoded files. An [`Analysis`] is
+//! the result for one version of the files. [`Analysis::updated`] makes the next one: it parses and decodes only the
+//! files that a change affects.
 //! `session` loads configurations with it, editor features are functions over it.
 //!
 //! Invariant: files are read through [`Files`] only. An analysis never changes, so readers need no locks.

@@ -1,4 +1,4 @@
-//! From files to modules: reads, parses and decodes what `eval::link` asks for, and keeps all of it.
+//! From files to modules: reads, parses and decodes the directories that `eval::link` requests, and caches all of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -11,6 +11,7 @@ use yuba_config::test_file::{MOCK_SUFFIXES, MockProvider, decode_mocks};
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
 use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::ModuleFiles;
+use yuba_syntax::body::ParsedFile;
 use yuba_syntax::files::{Files, entry_path, split_path};
 use yuba_syntax::{Body, Diagnostics, FileId, SourceFile, Sources, json, parser};
 
@@ -22,7 +23,7 @@ pub const DEFAULT_TEST_DIR: &str = "tests";
 /// Suffix of the files of a symbol library that is a directory.
 const LIBRARY_SUFFIX: &str = ".sym.hcl";
 
-/// What has been read so far, by path. A clone shares everything.
+/// Files read so far, by path. A clone shares everything.
 #[derive(Clone, Debug, Default)]
 pub struct ReadModules {
     /// The files, by id. A path keeps its id when its content changes.
@@ -206,15 +207,53 @@ impl ModuleReader {
             }
             None => self.read.sources.add(source),
         };
-        let parsed = match &bytes {
-            Some(bytes) if path.ends_with(".json") => json::parse_config(file, bytes),
-            Some(bytes) => parser::parse_config(file, bytes).1,
-            None => parser::parse_config(file, b"").1,
-        };
-        let tree = Tree { file, bytes, body: parsed.body, diagnostics: parsed.diagnostics };
+        let parsed = parsed(path, file, bytes.as_deref(), &|first, second| self.files.both(first, second));
+        self.keep(path, Tree { file, bytes, body: parsed.body, diagnostics: parsed.diagnostics })
+    }
+
+    fn keep(&mut self, path: &EcoString, tree: Tree) -> Tree {
         self.read.trees.insert(path.clone(), tree.clone());
         self.read.parsed += 1;
         tree
+    }
+
+    /// Parses the files of a directory that were not read before, at the same time where there is much to parse.
+    fn parse_together(&mut self, dir: &str, names: &[EcoString]) {
+        let mut new = Vec::new();
+        let paths = names.iter().map(|name| entry_path(dir, name));
+        for path in paths.filter(|path| !self.read.trees.contains_key(path)) {
+            // A file that cannot be read is reported when it is parsed alone.
+            let Ok(bytes) = self.files.read(&path) else { continue };
+            new.push((path, bytes));
+        }
+        let size = |files: &[(EcoString, Arc<[u8]>)]| files.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        if new.len() < 2 || size(&new) < parser::LARGE_FILE {
+            return;
+        }
+        let middle = (1..new.len()).find(|at| size(&new[..*at]) * 2 >= size(&new)).unwrap_or(1);
+        let add = |(path, bytes): (EcoString, Arc<[u8]>)| {
+            let file = self.read.sources.add(SourceFile::new(path.as_str(), bytes.clone()));
+            (path, file, bytes)
+        };
+        let mut first: Vec<_> = new.into_iter().map(add).collect();
+        let mut second = first.split_off(middle);
+        let parse = |files: Vec<(EcoString, FileId, Arc<[u8]>)>| {
+            let parse = |(path, file, bytes): (EcoString, FileId, Arc<[u8]>)| {
+                let parsed = parsed(&path, file, Some(&*bytes), &|first, second| {
+                    first();
+                    second();
+                });
+                (path, Tree { file, bytes: Some(bytes), body: parsed.body, diagnostics: parsed.diagnostics })
+            };
+            files.into_iter().map(parse).collect::<Vec<_>>()
+        };
+        let (mut trees, mut more) = (Vec::new(), Vec::new());
+        self.files.both(&mut || trees = parse(std::mem::take(&mut first)), &mut || {
+            more = parse(std::mem::take(&mut second));
+        });
+        for (path, tree) in trees.into_iter().chain(more) {
+            self.keep(&path, tree);
+        }
     }
 
     fn decode(&mut self, dir: &str) -> Option<KeptModule> {
@@ -222,6 +261,7 @@ impl ModuleReader {
         let selection = select_files(names.iter().map(EcoString::as_str));
         let mut files = Vec::with_capacity(selection.primary.len() + selection.overrides.len());
         for (names, role) in [(&selection.primary, Role::Ordinary), (&selection.overrides, Role::Override)] {
+            self.parse_together(dir, names);
             files.extend(names.iter().map(|name| self.parse(dir, name, role)));
         }
         let mut directories = BTreeSet::from([EcoString::from(dir)]);
@@ -247,7 +287,15 @@ impl ModuleReader {
     }
 }
 
-/// How a file takes part in its module.
+/// The body of a file; of a file that could not be read, an empty one.
+fn parsed(path: &str, file: FileId, bytes: Option<&[u8]>, both: parser::Both<'_>) -> ParsedFile {
+    match bytes {
+        Some(bytes) if path.ends_with(".json") => json::parse_config(file, bytes),
+        bytes => parser::parse_config_body(file, bytes.unwrap_or_default(), both),
+    }
+}
+
+/// Role of a file in its module.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Ordinary,

@@ -1,4 +1,4 @@
-//! One state of a configuration: its modules, linked, and what is wrong with them, by file.
+//! One state of a configuration: its modules, linked, and their errors, by file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -178,6 +178,22 @@ mod tests {
         only.write("b/main.tf", b"locals {\n  z = 1\n}\n".as_slice());
         let second = update(&first, &only, "b/main.tf");
         assert_eq!((second.parsed(), shown(&second)), (6, vec![]));
+    }
+
+    #[test]
+    fn large_files_of_a_directory_are_parsed_like_each_alone() {
+        let large = format!("{}locals {{\n  x = 1\n}}\n", "# comment\n".repeat(70_000));
+        let mut files = MemoryFiles::default();
+        files.write("a.tf", large.as_bytes());
+        let mut alone = analyse(&files);
+        for (path, text) in [("b.tf", large.as_str()), ("c.tf", "}\n"), ("d.tf.json", "[")] {
+            files.write(path, text.as_bytes());
+            alone = update(&alone, &files, path);
+        }
+        let together = analyse(&files);
+        assert_eq!((together.parsed(), shown(&together)), (4, shown(&alone)));
+        let found = shown(&together);
+        assert!(found.iter().any(|one| one.contains("b.tf") && one.contains("Duplicate local")), "{found:?}");
     }
 
     const TEXTS: [&str; 7] = [

@@ -9,19 +9,21 @@ mod journals;
 mod kubernetes;
 mod pg;
 mod sealing;
+mod tfe;
 
 use std::io;
 use std::path::Path;
 
 use ecow::{EcoString, eco_format};
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Diagnostics, Severity};
+use yuba_syntax::{Code, Diagnostic, Diagnostics, Severity};
 
 use crate::errored::ERRORED_STATE;
 use crate::kit::store::{LockId, StoreError, StoreErrorKind, UnlockRefusal};
 use crate::local::replaced::Replaced;
 use crate::lock::{LockHolder, LockRefusal};
-use crate::store::WayBack;
+use crate::process::Alive;
+use crate::store::{Saved, WayBack};
 
 pub(crate) use aws::*;
 pub(crate) use consul::*;
@@ -32,6 +34,7 @@ pub(crate) use journals::*;
 pub(crate) use kubernetes::*;
 pub(crate) use pg::*;
 pub(crate) use sealing::*;
+pub(crate) use tfe::*;
 
 yuba_syntax::catalogue! {
     /// The `path` argument of the `local` backend is an empty string.
@@ -48,6 +51,14 @@ yuba_syntax::catalogue! {
     WORKSPACES_NOT_LISTED = error "workspaces-not-listed", "Error loading workspaces";
     /// The backend stores one state and has no workspaces.
     pub WORKSPACES_NOT_SUPPORTED = error "workspaces-not-supported", "workspaces not supported";
+    /// The backend has no workspace called `default`.
+    pub DEFAULT_WORKSPACE_NOT_SUPPORTED = error "default-workspace-not-supported", "default workspace not supported";
+    /// A workspace cannot be read or created on the server.
+    WORKSPACE_NOT_OPENED = error "workspace-not-opened", "Error loading workspace";
+    /// The settings of a workspace cannot be read from the server.
+    WORKSPACE_NOT_READ = error "workspace-not-read", "Error looking up workspace";
+    /// The variables of a workspace cannot be read from the server.
+    WORKSPACE_VARIABLES_NOT_READ = error "workspace-variables-not-read", "error loading variables";
     /// A workspace with its state cannot be deleted.
     WORKSPACE_NOT_DELETED = error "workspace-not-deleted", "Workspace deletion failed";
     /// The default workspace is to be deleted.
@@ -128,6 +139,19 @@ pub(crate) fn store_workspaces_not_listed(location: &str, error: &StoreError) ->
 pub(crate) fn no_workspaces() -> Diagnostic {
     let detail = "This backend stores a single state and supports the workspace \"default\" only.";
     Diagnostic::new(&WORKSPACES_NOT_SUPPORTED, detail)
+}
+
+/// A backend without a workspace `default`.
+pub(crate) fn no_default_workspace() -> Diagnostic {
+    let detail = "This backend has no workspace \"default\".";
+    Diagnostic::new(&DEFAULT_WORKSPACE_NOT_SUPPORTED, detail).hint(
+        "Run \"yuba workspace select NAME\" to use an existing workspace, or \"yuba workspace new NAME\" to create one.",
+    )
+}
+
+/// A request about a workspace besides its state.
+pub(crate) fn of_workspace(title: &'static Code, location: &str, error: &StoreError) -> Diagnostic {
+    Diagnostic::new(title, eco_format!("The request for workspace {location} failed: {error}."))
 }
 
 pub(crate) fn workspace_not_deleted(name: &str, directory: &Path, error: &io::Error) -> Diagnostic {
@@ -235,7 +259,8 @@ pub(crate) fn no_backup(path: &Path, error: &io::Error) -> Diagnostic {
         .hint("Set another file with -backup=FILE, or write no backup with -backup=-.")
 }
 
-pub(crate) fn lock_refused(location: &str, refusal: &LockRefusal) -> Diagnostic {
+/// A lock was not acquired: who has it, or why not.
+pub fn lock_refused(location: &str, refusal: &LockRefusal) -> Diagnostic {
     let detail = match refusal {
         LockRefusal::Ours => format!("This process has already locked the state {location}."),
         LockRefusal::Store(error) => format!("Failed to lock the state {location}: {error}."),
@@ -261,6 +286,12 @@ pub(crate) fn lock_refused(location: &str, refusal: &LockRefusal) -> Diagnostic 
     };
     let problem = Diagnostic::new(&STATE_LOCK_REFUSED, detail.trim_end());
     match refusal {
+        // The lock of a file ends with its process. The lock of a server does not.
+        LockRefusal::Held { holder: Some(holder), pid: None } if holder.alive() == Alive::No => problem.hint(eco_format!(
+            "Check that no other process changes this state, then run `yuba force-unlock {}`. The next command \
+             completes the state if the ended process left a journal in this directory.",
+            holder.id
+        )),
         LockRefusal::Held { .. } => problem.hint(
             "Wait until the other run has ended, or let this command wait with -lock-timeout=DURATION. With -lock=false it \
              goes ahead without the lock, which can damage the state.",
@@ -269,7 +300,7 @@ pub(crate) fn lock_refused(location: &str, refusal: &LockRefusal) -> Diagnostic 
     }
 }
 
-/// A lock that no process holds any more was found and taken over.
+/// A stale lock, whose process has ended, was found and taken over.
 pub fn lock_left_behind(holder: &LockHolder) -> Diagnostic {
     let detail = eco_format!("{} The lock was free, and this command has taken it.", holder.in_words());
     Diagnostic::new(&STATE_LOCK_LEFT_BEHIND, detail)
@@ -292,7 +323,7 @@ pub(crate) fn store_not_unlocked(location: &str, id: &LockId, refusal: &UnlockRe
 
 fn unlock_reason(refusal: &UnlockRefusal) -> String {
     match refusal {
-        UnlockRefusal::NotLocked => "the state is not locked any more".to_owned(),
+        UnlockRefusal::NotLocked => "the state is no longer locked".to_owned(),
         UnlockRefusal::OtherLock(Some(holder)) => format!("the state is locked by another lock, {}", holder.id),
         UnlockRefusal::OtherLock(None) => "the state is locked by another lock".to_owned(),
         UnlockRefusal::Failed(error) => error.to_string(),
@@ -334,7 +365,7 @@ pub(crate) enum HeldBy {
 }
 
 /// Says whether a state may follow the stored one.
-pub(crate) fn check_successor(next: &State, known: &State, changed: bool) -> Result<(), Diagnostic> {
+pub(crate) fn check_successor(next: &State, known: &State, saved: Saved) -> Result<(), Diagnostic> {
     let detail: EcoString = if next.lineage.is_empty() || known.lineage.is_empty() {
         return Ok(());
     } else if next.lineage != known.lineage {
@@ -346,7 +377,7 @@ pub(crate) fn check_successor(next: &State, known: &State, changed: bool) -> Res
         )
     } else if next.serial < known.serial {
         eco_format!("The new state has serial {}, and the stored state is newer: serial {}.", next.serial, known.serial)
-    } else if next.serial == known.serial && changed {
+    } else if next.serial == known.serial && saved == Saved::Changed {
         eco_format!("The stored state has the same serial {} and different content.", next.serial)
     } else {
         return Ok(());
@@ -378,15 +409,15 @@ pub(crate) fn errored_printed(way: &WayBack) -> Diagnostic {
     with_instructions(&STATE_PRINTED, &detail, ERRORED_STATE, way)
 }
 
-/// With the commands that bring a state in a file to where it belongs.
+/// With the commands that push a state from a file to its backend.
 fn with_instructions(code: &'static yuba_syntax::Code, detail: &str, errored: &str, way: &WayBack) -> Diagnostic {
     let (moved, command) = match way {
         WayBack::Push { in_the_way } => (in_the_way.as_ref(), format!("yuba state push {errored}")),
         WayBack::Copy { to, is_in_the_way } => (is_in_the_way.then_some(to), format!("cp {errored} {to}")),
         WayBack::Merge { path, serial } => {
             let detail = eco_format!(
-                "{detail}\n\nSerial {serial}, which the other run saved to {path}, does not contain the changes of this run, \
-                 and {errored} does not contain those of the other run."
+                "{detail}\n\nThe other run saved serial {serial} to {path}, without the changes of this run. \
+                 {errored} does not contain those of the other run."
             );
             return Diagnostic::new(code, detail).hint(eco_format!(
                 "Compare the two states. To keep both, import the missing objects into {path} with \"yuba import\". To discard \

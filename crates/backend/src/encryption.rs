@@ -1,5 +1,5 @@
-//! Encrypting what is kept, in the format of OpenTofu: a JSON object with the encrypted bytes, what is needed besides the
-//! secret to find the key again, and for a state the serial and lineage in the clear.
+//! Encryption of states and plans, in the format of OpenTofu: a JSON object with the encrypted bytes, the metadata of
+//! key providers, and for a state the serial and lineage in the clear.
 //!
 //! Invariant: what a [`Sealing`] holds is never shown, not even by `Debug`.
 
@@ -28,7 +28,7 @@ use keys::{Metadata, Output};
 /// The version of the format.
 const VERSION: &str = "v0";
 
-/// How something is encrypted.
+/// Methods of encryption.
 pub enum EncryptionMethod {
     /// Not at all, while migrating.
     Unencrypted,
@@ -82,7 +82,7 @@ impl EncryptionMethod {
     }
 }
 
-/// What something is encrypted and decrypted with. Clones share what was found out about keys.
+/// Methods for encryption and decryption. Clones share derived keys.
 #[derive(Clone)]
 pub struct Sealing(Arc<Inside>);
 
@@ -103,7 +103,7 @@ impl fmt::Debug for Sealing {
     }
 }
 
-/// What was found in a file.
+/// Content of a file.
 pub struct Unsealed {
     /// The content.
     pub content: Vec<u8>,
@@ -191,10 +191,7 @@ impl Sealing {
         let Some(envelope) = Envelope::read(bytes).map_err(|reason| diagnostics::undecryptable(name, &reason))? else {
             let allowed = self.0.methods.iter().any(|method| matches!(method, EncryptionMethod::Unencrypted));
             if !is_plain(bytes) {
-                return Err(diagnostics::undecryptable(
-                    name,
-                    "it is neither encrypted nor what it should be in clear text",
-                ));
+                return Err(diagnostics::undecryptable(name, "it is neither encrypted nor valid clear text"));
             }
             if !allowed {
                 return Err(diagnostics::in_clear_text(name));
@@ -228,7 +225,7 @@ impl Sealing {
         }
         let sealed_with = self.0.sealed_with.get().and_then(|found| found.as_ref().ok());
         let key = match sealed_with.filter(|(_, written)| index == 0 && written == meta && !meta.is_empty()) {
-            // What this process has written itself. Keys of other programs may be different ones for each way.
+            // Data written by this process. Keys of other tools may differ for each purpose.
             Some((key, _)) if self.0.providers.iter().all(KeyProvider::is_symmetric) => key.clone(),
             _ => {
                 let purpose = keys::Purpose::Unseal(meta);
@@ -236,7 +233,7 @@ impl Sealing {
             }
         };
         if key.is_empty() {
-            return Err("there is no key to decrypt with".to_owned());
+            return Err("no key for decryption is configured".to_owned());
         }
         self.0.methods.get(index).map_or(Ok(()), |method| method.check_key(&key))?;
         known().push((index, meta.clone(), key.clone()));
@@ -264,21 +261,21 @@ pub fn is_encrypted_plan(bytes: &[u8]) -> bool {
 impl Envelope {
     /// None for something that is not encrypted.
     fn read(bytes: &[u8]) -> Result<Option<Envelope>, String> {
-        // A state in clear text has its version first, and a plan is no JSON.
+        // A state in clear text starts with its version, and a plan is not JSON.
         let Ok(Json::Object(mut object)) = serde_json::from_slice::<Json>(bytes) else { return Ok(None) };
         let version = match object.get("encryption_version") {
             Some(Json::String(version)) if !version.is_empty() => version.clone(),
             _ => return Ok(None),
         };
         if version != VERSION {
-            return Err(format!("it is encrypted in the format {version}, and this program knows {VERSION}"));
+            return Err(format!("it is encrypted in the format {version}, and this version supports only {VERSION}"));
         }
         let bytes = |value: &Json| value.as_str().and_then(|text| BASE64.decode(text).ok());
         let data = object.get("encrypted_data").and_then(bytes).ok_or("it has no encrypted data")?;
         let mut meta = Metadata::new();
         if let Some(Json::Object(entries)) = object.remove("meta") {
             for (name, value) in entries {
-                let value = bytes(&value).ok_or_else(|| format!("what it says about {name} cannot be read"))?;
+                let value = bytes(&value).ok_or_else(|| format!("its metadata {name:?} cannot be read"))?;
                 meta.insert(name, value);
             }
         }
@@ -287,19 +284,21 @@ impl Envelope {
         Ok(Some(Envelope { meta, data, serial, lineage: lineage.filter(|lineage| !lineage.is_empty()) }))
     }
 
-    /// What is readable from outside has to be what is inside.
+    /// The serial and lineage in the clear must match the encrypted ones.
     fn check(&self, content: &[u8]) -> Result<(), String> {
         if self.serial.is_none() && self.lineage.is_none() {
             return Ok(());
         }
-        let inside: Json = serde_json::from_slice(content).map_err(|_| "what is inside is no state")?;
+        let inside: Json = serde_json::from_slice(content).map_err(|_| "the decrypted data is not a state")?;
         if let (Some(outer), Some(inner)) = (self.serial, inside.get("serial").and_then(Json::as_u64))
             && outer != inner
         {
             return Err(format!("its serial is {inner} inside and {outer} outside"));
         }
         match (&self.lineage, inside.get("lineage").and_then(Json::as_str)) {
-            (Some(outer), inner) if inner != Some(outer) => Err("its lineage is another one inside".to_owned()),
+            (Some(outer), inner) if inner != Some(outer) => {
+                Err("its lineage inside differs from the one outside".to_owned())
+            }
             _ => Ok(()),
         }
     }

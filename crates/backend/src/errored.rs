@@ -13,16 +13,16 @@ use crate::store::WayBack;
 /// The name of the file in the working directory.
 pub const ERRORED_STATE: &str = "errored.tfstate";
 
-/// What became of a state that could not be saved.
+/// Outcome for a state that could not be saved.
 #[derive(Debug)]
 pub struct LastResort {
-    /// Where it is and what to do.
+    /// Its file and the advice.
     pub diagnostics: Diagnostics,
     /// The state as text, to be printed because it could not be written anywhere.
     pub print: Option<Vec<u8>>,
 }
 
-/// Writes a state to `errored.tfstate` in a directory. What an earlier failure has left there is kept.
+/// Writes a state to `errored.tfstate` in a directory. A file of an earlier failure is not overwritten.
 pub fn save_errored(
     files: &dyn StateFiles,
     directory: &Path,

@@ -48,7 +48,7 @@ fn open(arguments: &Arguments, _: &BackendEnvironment) -> Result<Arc<dyn Store>,
     Ok(FakeStore::of_bucket(&arguments.text("bucket").unwrap_or_default()))
 }
 
-/// What happens at a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It fails and changes nothing.
@@ -136,7 +136,7 @@ impl FakeStore {
 }
 
 impl Inside {
-    /// What is scripted for a request.
+    /// Scripted outcomes of requests.
     fn fault(&mut self, call: Call) -> Option<Fault> {
         self.calls.push(call);
         let (next, fault) = *self.script.front()?;

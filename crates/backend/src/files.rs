@@ -13,15 +13,15 @@ mod rooted;
 pub use disk::Disk;
 pub use rooted::DiskAt;
 
-/// What this crate asks of a file system.
+/// The file system operations that this crate requires.
 pub trait StateFiles: Debug + Send + Sync {
     /// The content of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Opens a file to read, write and lock it.
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn OpenFile>>;
-    /// Where a path leads, links followed, whether or not a file is there.
+    /// Resolves links of a path, whether or not the file exists.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
-    /// Whether a file or directory is there.
+    /// Whether a file or directory exists.
     fn exists(&self, path: &Path) -> io::Result<bool>;
     /// The permissions of a file.
     fn permissions(&self, path: &Path) -> io::Result<std::fs::Permissions>;
@@ -33,7 +33,7 @@ pub trait StateFiles: Debug + Send + Sync {
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
     /// Makes a directory and those above it.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
-    /// Removes a directory with everything in it; fine when there is none.
+    /// Removes a directory with everything in it; succeeds if it does not exist.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Names of the directories in a directory, in order.
     fn directories(&self, path: &Path) -> io::Result<Vec<String>>;
@@ -41,14 +41,14 @@ pub trait StateFiles: Debug + Send + Sync {
     fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 }
 
-/// How to open a file.
+/// Mode of opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
-    /// It has to be there.
+    /// The file must exist.
     Existing,
-    /// It is made when it is not there, for everybody to read as the user's mask allows.
+    /// A missing file is created, with the permissions of the user's umask.
     OrCreate,
-    /// It is made or emptied, for everybody to read as the user's mask allows.
+    /// The file is created or truncated, with the permissions of the user's umask.
     Empty,
     /// It is made or emptied, for this user alone.
     EmptyPrivate,
@@ -74,7 +74,7 @@ pub trait OpenFile: Debug + Send {
     fn permissions(&self) -> io::Result<std::fs::Permissions>;
     /// Tries to lock it against other processes, without waiting. The lock ends with this value.
     fn try_lock(&mut self) -> io::Result<LockAttempt>;
-    /// Whether somebody else has locked it.
+    /// Whether another process has locked it.
     fn locked_by_other(&mut self) -> io::Result<bool>;
     /// Whether it is the file that has this name now.
     fn is_at(&self, path: &Path) -> io::Result<bool>;
@@ -82,19 +82,19 @@ pub trait OpenFile: Debug + Send {
     fn is_empty(&self) -> io::Result<bool>;
 }
 
-/// What came of the attempt to lock a file.
+/// Result of the attempt to lock a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockAttempt {
     /// It is ours.
     Taken,
-    /// Somebody else has it; the number of the process where the system tells.
+    /// Another process holds the lock; its number where the system reports it.
     Refused {
         /// The process that holds it, on this host.
         pid: Option<u32>,
     },
 }
 
-/// How much of a file is in memory where its content goes through in pieces. Tests have files of several pieces.
+/// Size of the pieces in which the content of a file is processed. Tests have files of several pieces.
 pub(crate) const PIECE: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
 
 /// Goes through a file from an offset on. `take` gets each piece and where it is; the answer is where the file ends.
@@ -125,25 +125,25 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// A hidden name beside a file: `.NAME.suffix`, without doubling a dot that is there already.
+/// A hidden name beside a file: `.NAME.suffix`, without doubling an existing dot.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_prefix('.').unwrap_or(&name);
     path.with_file_name(format!(".{name}.{suffix}"))
 }
 
-/// Who may read a file that is made.
+/// Permissions of a new file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access<'a> {
     /// This user alone.
     Private,
-    /// Everybody whom the user's mask allows.
+    /// All users that the umask allows.
     ByMask,
-    /// Whoever may read this file.
+    /// Permissions to read this file.
     Like(&'a dyn OpenFile),
 }
 
-/// Replaces the content of a side file as a whole: whoever reads it finds the old content or the new one.
+/// Replaces the content of a side file as a whole: a reader finds the old content or the new one.
 ///
 /// Not for the state itself: see `local::snapshot`.
 pub(crate) fn replace(files: &dyn StateFiles, path: &Path, content: &[u8], access: Access<'_>) -> io::Result<()> {
@@ -162,7 +162,7 @@ pub(crate) fn replace_by(files: &dyn StateFiles, path: &Path, access: Access<'_>
 /// Writes the content of a file that was just made.
 pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn OpenFile) -> io::Result<()>;
 
-/// Writes a file that nobody reads under this name yet, safe on disk when this returns.
+/// Writes a file under a new name, safe on disk when this returns.
 pub(crate) fn write_new(
     files: &dyn StateFiles,
     path: &Path,

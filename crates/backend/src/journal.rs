@@ -4,7 +4,7 @@
 //! state instead, `.terraform.tfstate.journal`, and saves a snapshot now and then and at the end. The next command that
 //! finds a journal completes the state from it.
 //!
-//! How the engine uses a [`Journal`], in each turn of its loop:
+//! The engine uses a [`Journal`] in each turn of its loop:
 //!
 //! 1. [`Journal::finish`] for each operation that ended, with the edits it made; [`Journal::begin`] for each that is about
 //!    to start. Both only gather lines in memory.
@@ -28,15 +28,15 @@ pub use recovery::Recovered;
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
-/// How much higher the serial of a state that could not be saved is than that of a state that could: recovery may complete one
-/// snapshot and save another.
+/// Difference of serials between a state that could not be saved and one that could: recovery may complete one snapshot
+/// and save another.
 pub(crate) const ABOVE_RECOVERY: u64 = 2;
 
-/// Keeps what an apply has done so far.
+/// Records the operations of an apply.
 pub trait Journal: Send {
     /// Notes that an operation is about to start.
     fn begin(&mut self, operation: JournalOperation) -> OperationId;
-    /// Notes that an operation has ended, with all edits it made; they are kept all or none.
+    /// Records the end of an operation with all its edits; either all of them are recovered or none.
     fn finish(&mut self, operation: OperationId, edits: &[Edit]);
     /// Notes edits that belong to no operation.
     fn append(&mut self, edits: &[Edit]);
@@ -48,7 +48,7 @@ pub trait Journal: Send {
     fn due(&self) -> bool;
     /// Whether the journal has become long or old enough to be worth a snapshot.
     fn wants_checkpoint(&self) -> bool;
-    /// Saves a snapshot and starts the journal anew; the serial of the state goes up. `state` has to hold every edit
+    /// Saves a snapshot and restarts the journal; the serial of the state goes up. `state` has to hold every edit
     /// that was noted. After a failure the journal goes on as before.
     fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics>;
     /// Saves the final snapshot and removes the journal. After a failure the journal stays.

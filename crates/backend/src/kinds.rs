@@ -9,9 +9,10 @@ mod kubernetes;
 mod local;
 mod pg;
 mod s3;
+mod tfe;
 
 use crate::kit::arguments::{ArgumentSchema, Arguments};
-use crate::kit::{BackendKind, Constructor};
+use crate::kit::{BackendKind, CLOUD, Constructor};
 use yuba_syntax::Diagnostics;
 
 pub(crate) use s3::{check_roles as check_s3_roles, new_roles as s3_roles};
@@ -24,13 +25,20 @@ pub(crate) const LOCAL: BackendKind = BackendKind {
     open: Constructor::Files(local::settings),
 };
 
-/// All backends that OpenTofu has. `cloud` is a block of its own.
+/// All backends that OpenTofu has.
 pub(crate) static BACKENDS: &[BackendKind] = &[
     BackendKind {
         name: "azurerm",
         schema: azurerm::schema,
         check: azurerm::check,
         open: Constructor::Store(azurerm::open),
+    },
+    // A block of its own: no `backend` block has this label.
+    BackendKind {
+        name: CLOUD,
+        schema: tfe::cloud_schema,
+        check: tfe::check_cloud,
+        open: Constructor::Store(tfe::open_cloud),
     },
     BackendKind {
         name: "consul",
@@ -55,8 +63,13 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     },
     LOCAL,
     not_available("oss"),
-    BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Store(pg::open) },
-    not_available("remote"),
+    BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Storage(pg::open) },
+    BackendKind {
+        name: "remote",
+        schema: tfe::remote_schema,
+        check: tfe::check_remote,
+        open: Constructor::Store(tfe::open_remote),
+    },
     BackendKind { name: "s3", schema: s3::schema, check: s3::check, open: Constructor::Store(s3::open) },
 ];
 

@@ -7,6 +7,7 @@
 pub mod arguments;
 pub(crate) mod requests;
 pub mod store;
+pub mod workspaces;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -38,22 +39,41 @@ pub struct BackendKind {
     pub name: &'static str,
     /// The arguments of its block.
     pub schema: fn() -> ArgumentSchema,
-    /// What is wrong with arguments that have the right types, before anything is opened.
+    /// Errors in arguments of the right types, before anything is opened.
     pub check: fn(&Arguments) -> Diagnostics,
     /// Makes the storage.
     pub open: Constructor,
 }
 
+/// The name that the `cloud` block has among the kinds of backends, in the record of `init` and in plans.
+pub const CLOUD: &str = "cloud";
+
 /// Opens a byte store.
 pub type OpenStore = fn(&Arguments, &BackendEnvironment) -> Result<Arc<dyn Store>, Diagnostics>;
 
-/// How the storage of a backend is made.
+/// Opens a storage whose arguments decide what it is.
+pub type OpenStorage = fn(&Arguments, &BackendEnvironment) -> Result<Storage, Diagnostics>;
+
+/// A storage that knows states, not only bytes.
+pub trait ObjectStorage: fmt::Debug + Send + Sync {
+    /// The backend over it.
+    fn backend(
+        self: Arc<Self>,
+        files: &Arc<dyn StateFiles>,
+        environment: &BackendEnvironment,
+        sealing: Option<Sealing>,
+    ) -> Box<dyn Backend>;
+}
+
+/// Creates the storage of a backend.
 #[derive(Clone, Copy)]
 pub enum Constructor {
     /// Files of this machine, with the guarantees of [`LocalBackend`].
     Files(fn(&Arguments) -> LocalSettings),
     /// A byte store.
     Store(OpenStore),
+    /// A byte store or a storage of objects, as its arguments say.
+    Storage(OpenStorage),
     /// OpenTofu has this backend and this version of Yuba does not.
     NotAvailable,
 }
@@ -71,7 +91,7 @@ impl BackendKind {
     }
 }
 
-/// What a backend may use of the outside. It arrives as a value: nothing here asks the process.
+/// Environment of a backend. It arrives as a value: nothing here asks the process.
 #[derive(Clone)]
 pub struct BackendEnvironment {
     /// Environment variables.
@@ -91,7 +111,7 @@ pub struct BackendEnvironment {
 /// Interval of lock checks, unless a test sets another.
 const LOCK_CHECKS: Duration = Duration::from_secs(15);
 
-/// How often a failed request to a store is repeated, and after which pause.
+/// Number of retries of a failed request to a store, and the pauses between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Retries {
     /// Number of attempts in all.
@@ -147,7 +167,7 @@ impl BackendEnvironment {
         BackendEnvironment { services: Arc::new(services.uninterrupted()), ..self }
     }
 
-    /// Journals of the states of a workspace that are kept elsewhere.
+    /// Journals of a workspace whose state is in another backend.
     pub(crate) fn journals(&self, workspace: &str) -> PathBuf {
         self.data_dir.join("journals").join(workspace)
     }
@@ -157,7 +177,7 @@ impl BackendEnvironment {
 #[derive(Clone, Debug)]
 pub struct Backends {
     kinds: Arc<[BackendKind]>,
-    /// What they may use of the outside.
+    /// Their environment.
     pub environment: BackendEnvironment,
 }
 
@@ -184,12 +204,12 @@ impl Backends {
         self.kinds.iter().copied().find(|kind| kind.name == name)
     }
 
-    /// All names, for suggestions.
+    /// All names that a `backend` block can have, for suggestions.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.kinds.iter().map(|kind| kind.name)
+        self.kinds.iter().map(|kind| kind.name).filter(|name| *name != CLOUD)
     }
 
-    /// Whether a run has left a journal of a state that is kept elsewhere, or is writing one. Opens nothing.
+    /// Whether a run has left a journal of a state in another backend, or is writing one. Opens nothing.
     pub fn has_journal(&self, workspace: &str) -> bool {
         let names = self.environment.files.names(&self.environment.journals(workspace)).unwrap_or_default();
         names.iter().any(|name| name.ends_with(".journal"))
@@ -203,6 +223,7 @@ impl Backends {
         match kind.open {
             Constructor::Files(settings) => Ok(Storage::Files(settings(&resolved))),
             Constructor::Store(open) => open(&resolved, &self.environment).map(Storage::Store),
+            Constructor::Storage(open) => open(&resolved, &self.environment),
             Constructor::NotAvailable => Err(diagnostics::backend_not_available(kind.name).into()),
         }
     }
@@ -213,6 +234,9 @@ impl Backends {
             Storage::Files(settings) => {
                 Box::new(LocalBackend::new(Arc::clone(&self.environment.files), settings.clone()).encrypted(sealing))
             }
+            Storage::Objects(storage) => {
+                Arc::clone(storage).backend(&self.environment.files, &self.environment, sealing)
+            }
             Storage::Store(store) => Box::new(
                 StoredBackend::new(store.clone(), Arc::clone(&self.environment.files), &self.environment)
                     .encrypted(sealing),
@@ -221,13 +245,15 @@ impl Backends {
     }
 }
 
-/// Where states are kept, open. Clones share it.
+/// A backend with its connection. Clones share it.
 #[derive(Clone, Debug)]
 pub enum Storage {
     /// Files of this machine.
     Files(LocalSettings),
     /// A byte store.
     Store(Arc<dyn Store>),
+    /// A storage of objects.
+    Objects(Arc<dyn ObjectStorage>),
 }
 
 /// A kind of backend with its arguments, as a `backend` block, the record of `init` or a data source gives them.
@@ -271,13 +297,24 @@ impl BackendConfiguration {
         &self.arguments
     }
 
+    /// Its arguments as OpenTofu records them: those that OpenTofu does not have are left out where they are not set.
+    pub fn recorded(&self) -> Arguments {
+        let schema = self.schema();
+        if schema.is_shared() {
+            return self.arguments.clone();
+        }
+        let entries = self.arguments.value().entries().unwrap_or_default().into_iter();
+        let recorded = entries.filter(|(name, value)| !(schema.is_own(name) && value.is_null()));
+        Arguments::new(Value::object(recorded.collect()))
+    }
+
     /// The same with other arguments.
     #[must_use]
     pub fn with(&self, arguments: Arguments) -> BackendConfiguration {
         BackendConfiguration { kind: self.kind, arguments }
     }
 
-    /// What is wrong with its arguments, apart from missing ones.
+    /// Errors in its arguments, apart from missing ones.
     pub fn check(&self) -> Diagnostics {
         (self.kind.check)(&self.arguments)
     }

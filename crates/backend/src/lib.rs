@@ -1,4 +1,4 @@
-//! Keeping state: where it is stored, who may change it, and how nothing of it gets lost.
+//! State storage: backends, locks, and protection against loss.
 //!
 //! A [`Backend`] has workspaces, each with a [`StateStore`]: lock, read, write, unlock. Kinds of backends are rows of one table
 //! ([`kit`]). [`LocalBackend`] stores states in files of a directory, with the names, contents and locks of OpenTofu, so that both
@@ -41,14 +41,23 @@ pub mod workspace;
 mod tests;
 
 pub use diagnostics::recovered as recovered_diagnostic;
-pub use diagnostics::{BACKEND_UNSUPPORTED, WORKSPACES_NOT_SUPPORTED, backend_not_available, lock_left_behind};
+pub use diagnostics::{
+    BACKEND_UNSUPPORTED, DEFAULT_WORKSPACE_NOT_SUPPORTED, WORKSPACES_NOT_SUPPORTED, backend_not_available,
+    lock_left_behind, lock_refused,
+};
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
 pub use files::{Disk, DiskAt, StateFiles};
 pub use journal::{Journal, JournalOperation, OperationId, Recovered};
-pub use kit::{BackendConfiguration, BackendEnvironment, BackendKind, Backends, Constructor, Storage};
+pub use kit::workspaces::{Execution, Naming, StoredVariable, ValueSyntax, VersionMismatch, WorkspaceRemoval};
+pub use kit::{BackendConfiguration, BackendEnvironment, BackendKind, Backends, CLOUD, Constructor, Storage};
 pub use local::state_file::StateFile;
-pub use local::{Backup, DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, LocalBackend, LocalSettings, Paths};
+pub use local::{
+    Backup, DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, LocalBackend, LocalSettings, LockRecord, Paths, ReadAhead,
+};
 pub use lock::{LockHolder, LockRefusal};
 pub use process::{Alive, new_uuid};
-pub use store::{Backend, LockOutcome, Reading, Saved, StateStore, WayBack, lock};
+pub use store::{
+    Backend, LockOutcome, Reading, Reservation, Saved, StatePart, StateSelector, StateStore, SuccessorCheck, WayBack,
+    lock, lock_with,
+};
 pub use timestamp::UtcTime;

@@ -1,11 +1,14 @@
 //! The `local` backend: state in files of a directory, named and locked as OpenTofu does it.
 
 mod erasing;
+mod read_ahead;
 mod reading;
 pub(crate) mod replaced;
 mod running;
 pub(crate) mod snapshot;
 pub(crate) mod state_file;
+
+pub use read_ahead::ReadAhead;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,17 +17,19 @@ use yuba_syntax::Diagnostics;
 
 use crate::diagnostics;
 use crate::encryption::Sealing;
-use crate::files::StateFiles;
+use crate::files::{Open, StateFiles};
 use crate::journal::writer::journal_path;
+use crate::kit::workspaces::WorkspaceRemoval;
+use crate::lock::{LockHolder, read_holder};
 use crate::store::{Backend, StateStore};
 use crate::workspace::DEFAULT_WORKSPACE;
 
-/// The name of a state file where nobody says otherwise.
+/// The default name of a state file.
 pub const DEFAULT_STATE: &str = "terraform.tfstate";
-/// The directory of the states of workspaces where nobody says otherwise.
+/// The default directory of the states of workspaces.
 pub const DEFAULT_WORKSPACE_DIRECTORY: &str = "terraform.tfstate.d";
 
-/// What a `backend "local"` block and the command line say.
+/// Settings of a `backend "local"` block and the command line.
 #[derive(Clone, Debug, Default)]
 pub struct LocalSettings {
     /// `path`: the state file of the default workspace.
@@ -35,14 +40,16 @@ pub struct LocalSettings {
     pub state: Option<PathBuf>,
     /// `-state-out`: write this file, in any workspace.
     pub state_out: Option<PathBuf>,
-    /// `-backup`: keep the previous content here; `-` keeps none.
+    /// `-backup`: file for the previous content; `-` disables the backup.
     pub backup: Option<PathBuf>,
     /// Every backup is a file of its own, named by this time in seconds.
     pub backup_time: Option<u64>,
+    /// A state file that is being read already.
+    pub ahead: Option<ReadAhead>,
 }
 
 impl LocalSettings {
-    /// What is wrong with them.
+    /// Errors in the settings.
     pub fn check(&self) -> Diagnostics {
         let mut found = Diagnostics::new();
         let is_empty = |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.as_os_str().is_empty());
@@ -63,20 +70,20 @@ pub struct Paths {
     pub read: PathBuf,
     /// The state is written here, and this is what is locked.
     pub write: PathBuf,
-    /// Where the previous content goes.
+    /// File for the previous content.
     pub backup: Backup,
     /// The command line named the file: commands without these flags do not find it.
     pub by_flag: bool,
 }
 
-/// Where the previous content of a state file is kept.
+/// File for the previous content of a state file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backup {
     /// Nowhere.
     None,
     /// In this file, which is replaced.
     Latest(PathBuf),
-    /// In a file of its own with this name and ending; a number between them tells it from those that are there.
+    /// In a file of its own with this name and extension; a number between them makes it unique.
     Each(PathBuf, &'static str),
 }
 
@@ -88,6 +95,15 @@ impl Backup {
             Backup::Latest(path) | Backup::Each(path, _) => Some(path),
         }
     }
+}
+
+/// The lock of a state file, as other processes left it.
+#[derive(Clone, Debug, Default)]
+pub struct LockRecord {
+    /// Another process holds the lock.
+    pub is_locked: bool,
+    /// The record beside the file. It outlives the lock of a process that was killed.
+    pub holder: Option<LockHolder>,
 }
 
 /// The `local` backend.
@@ -145,6 +161,15 @@ impl LocalBackend {
         target.is_ok_and(|target| self.files.exists(&journal_path(&target)).unwrap_or(false))
     }
 
+    /// The lock of the state of a workspace, without waiting for it and without changing it.
+    pub fn lock_record(&self, workspace: &str) -> LockRecord {
+        let target = self.files.resolve(&self.paths(workspace).write);
+        let Ok(target) = target else { return LockRecord::default() };
+        let opened = self.files.open(&target, Open::Existing);
+        let is_locked = opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false);
+        LockRecord { is_locked, holder: read_holder(self.files.as_ref(), &target) }
+    }
+
     /// The store of a workspace.
     pub fn store(&self, workspace: &str) -> Result<state_file::StateFile, Diagnostics> {
         if !workspace.is_empty() && workspace != DEFAULT_WORKSPACE {
@@ -153,7 +178,9 @@ impl LocalBackend {
                 .create_directory(&directory)
                 .map_err(|error| diagnostics::workspace_not_made(workspace, &directory, &error))?;
         }
-        Ok(state_file::StateFile::new(self.files.clone(), self.paths(workspace), self.sealing.clone()))
+        let paths = self.paths(workspace);
+        let ahead = self.settings.ahead.clone().filter(|ahead| self.sealing.is_none() && ahead.is_of(&paths.read));
+        Ok(state_file::StateFile::new(self.files.clone(), paths, self.sealing.clone()).reading(ahead))
     }
 
     fn workspace_directory(&self) -> PathBuf {
@@ -187,7 +214,7 @@ impl Backend for LocalBackend {
         true
     }
 
-    fn delete_workspace(&self, workspace: &str) -> Result<(), Diagnostics> {
+    fn delete_workspace(&self, workspace: &str, _: WorkspaceRemoval) -> Result<(), Diagnostics> {
         if workspace.is_empty() || workspace == DEFAULT_WORKSPACE {
             return Err(diagnostics::default_workspace_stays().into());
         }

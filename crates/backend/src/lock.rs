@@ -1,4 +1,5 @@
-//! Who holds the lock of a state: the file beside it that OpenTofu and we write alike, and what a refusal tells.
+//! The holder of the lock of a state: the lock file beside it, in the format of OpenTofu, and the description of the
+//! holder in errors.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,12 +13,12 @@ use crate::kit::store::{StoreError, StoreErrorKind};
 use crate::process::{self, Alive};
 use crate::timestamp::{UtcTime, in_words};
 
-/// What a lock tells about its holder.
+/// Information about the holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     /// Unique, needed to break the lock.
     pub id: String,
-    /// What the holder does: `OperationTypeApply`.
+    /// Operation of the holder: `OperationTypeApply`.
     pub operation: String,
     /// More of it; ours says which process it is: `pid 4711`.
     pub info: String,
@@ -25,7 +26,7 @@ pub struct LockHolder {
     pub who: String,
     /// The version of the language level of the program.
     pub version: String,
-    /// When it was taken.
+    /// Creation time.
     pub created: Option<UtcTime>,
     /// The state file.
     pub path: String,
@@ -62,7 +63,7 @@ impl LockHolder {
         )
     }
 
-    /// Reads a lock file; none when it is not one.
+    /// Reads a lock file, or returns none if it is invalid.
     pub fn from_json(bytes: &[u8]) -> Option<LockHolder> {
         let fields: Map<String, Json> = serde_json::from_slice(bytes).ok()?;
         let text = |name: &str| fields.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -89,12 +90,12 @@ impl LockHolder {
         self.who.rsplit_once('@').map(|(_, host)| host).filter(|host| !host.is_empty())
     }
 
-    /// How long ago it was taken.
+    /// Age of the lock.
     pub fn age(&self) -> Option<Duration> {
         self.created.map(|created| created.age(UtcTime::now()))
     }
 
-    /// Whether the process lives, as far as this host can tell.
+    /// Whether the process lives, if this host can find out.
     pub fn alive(&self) -> Alive {
         match self.pid() {
             Some(pid) if self.host() == Some(&process::host()) => process::alive(pid),
@@ -135,7 +136,7 @@ impl LockHolder {
         let age = self.age().map(|age| format!(" {} ago", in_words(age))).unwrap_or_default();
         let alive = match self.alive() {
             Alive::Yes => " That process is still running.",
-            Alive::No => " That process is not running any more.",
+            Alive::No => " That process is no longer running.",
             Alive::Unknown => "",
         };
         format!("{process}{host} took the lock{age} for {}.{alive}", or_unknown(&self.operation))
@@ -146,12 +147,12 @@ fn or_unknown(text: &str) -> &str {
     if text.is_empty() { "an unknown operation" } else { text }
 }
 
-/// Where the lock of a state file is described.
+/// Path of the description of a state file's lock.
 pub(crate) fn holder_path(state: &Path) -> PathBuf {
     beside(state, "lock.info")
 }
 
-/// Who is written down as the holder; none when nobody is or it cannot be read.
+/// The recorded holder, or none if the record is missing or invalid.
 pub(crate) fn read_holder(files: &dyn StateFiles, state: &Path) -> Option<LockHolder> {
     LockHolder::from_json(&files.read(&holder_path(state)).ok()?)
 }
@@ -161,14 +162,14 @@ pub(crate) fn write_holder(files: &dyn StateFiles, state: &Path, holder: &LockHo
     files.open(&holder_path(state), Open::EmptyPrivate)?.write_at(0, holder.to_json().as_bytes())
 }
 
-/// Why a lock was not taken.
+/// Reason why a lock was not acquired.
 #[derive(Debug)]
 pub enum LockRefusal {
-    /// Somebody else has it.
+    /// Another process holds the lock.
     Held {
         /// Who, as written beside the state.
         holder: Option<Box<LockHolder>>,
-        /// The process on this host, where the system tells.
+        /// The process on this host, where the system reports it.
         pid: Option<u32>,
     },
     /// The files of the lock cannot be written or read.
@@ -190,7 +191,7 @@ impl LockRefusal {
     }
 }
 
-/// How long to wait before each further attempt, until `timeout` has passed in sum: one second, doubled up to sixteen.
+/// Delays before further attempts, until `timeout` has passed in sum: one second, doubled up to sixteen.
 pub(crate) fn delays(timeout: Duration) -> impl Iterator<Item = Duration> {
     let mut left = timeout;
     let mut next = Duration::from_secs(1);
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(
             holder.in_words(),
             format!(
-                "Process {pid} on this host ({host}) took the lock for OperationTypePlan. That process is not running any more."
+                "Process {pid} on this host ({host}) took the lock for OperationTypePlan. That process is no longer running."
             )
         );
         holder.who = "ann@elsewhere".to_owned();
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_lock_file_is_nobody() {
+    fn a_damaged_lock_file_names_no_holder() {
         for text in ["", "{", "[]", "null", "{\"ID\":"] {
             assert_eq!(LockHolder::from_json(text.as_bytes()), None, "{text}");
         }

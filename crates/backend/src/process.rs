@@ -1,4 +1,4 @@
-//! Who we are, and whether another process still lives: what a lock tells others.
+//! Identity of this process, and whether another process still lives, for the holders of locks.
 
 use yuba_net::Environment;
 
@@ -31,13 +31,13 @@ pub(crate) fn who(environment: &Environment) -> String {
     format!("{}@{}", variable("USERNAME"), variable("COMPUTERNAME"))
 }
 
-/// The name of this host, where the system tells.
+/// The name of this host, where the system reports it.
 #[cfg(unix)]
 pub(crate) fn host() -> String {
     nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The name of this host, where the system tells.
+/// The name of this host, where the system reports it.
 #[cfg(not(unix))]
 pub(crate) fn host() -> String {
     String::new()
@@ -52,7 +52,7 @@ pub(crate) fn alive(pid: u32) -> Alive {
         return Alive::Unknown;
     }
     match nix::sys::signal::kill(nix::unistd::Pid::from_raw(raw), None) {
-        // Somebody else's process lives too.
+        // The process of another user lives too.
         Ok(()) | Err(Errno::EPERM) => Alive::Yes,
         Err(Errno::ESRCH) => Alive::No,
         Err(_) => Alive::Unknown,

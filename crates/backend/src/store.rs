@@ -1,52 +1,122 @@
-//! What any backend offers: workspaces, each with a store for its state.
+//! The interface of all backends: workspaces, each with a store for its state.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ecow::EcoString;
+use yuba_addrs::{AbsResource, AbsResourceInstance, ConfigResource};
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
 use crate::journal::{Journal, Recovered};
+use crate::kit::workspaces::{Execution, Naming, StoredVariable, VersionMismatch, WorkspaceRemoval};
 use crate::lock::{LockHolder, LockRefusal, delays};
 
-/// A place that keeps the states of workspaces.
+/// A backend that stores the states of workspaces.
 pub trait Backend {
     /// Names of all workspaces, `default` first.
     fn workspaces(&self) -> Result<Vec<String>, Diagnostics>;
-    /// The store of a workspace, which is made when it is not there.
+    /// The store of a workspace, created if it does not exist.
     fn open(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics>;
-    /// The store of a workspace that another configuration uses, to read it. It is not made when it is not there.
+    /// The store of a workspace that another configuration uses, to read it. It is not created.
     fn existing(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics>;
     /// Whether there can be other workspaces than `default`.
     fn has_workspaces(&self) -> bool;
     /// Removes a workspace with its state.
-    fn delete_workspace(&self, workspace: &str) -> Result<(), Diagnostics>;
+    fn delete_workspace(&self, workspace: &str, removal: WorkspaceRemoval) -> Result<(), Diagnostics>;
+    /// Which workspaces it has.
+    fn naming(&self) -> Naming {
+        Naming::WithDefault
+    }
+    /// Where operations of a workspace run.
+    fn execution(&self, _workspace: &str) -> Result<Execution, Diagnostics> {
+        Ok(Execution::Local)
+    }
+    /// Why this version must not write the state of a workspace; none if it can.
+    fn version_mismatch(&self, _workspace: &str) -> Result<Option<VersionMismatch>, Diagnostics> {
+        Ok(None)
+    }
+    /// Values of variables of the root module that are stored with a workspace.
+    fn variables(&self, _workspace: &str) -> Result<Vec<StoredVariable>, Diagnostics> {
+        Ok(Vec::new())
+    }
 }
 
 /// The state of one workspace.
 pub trait StateStore: Send {
     /// Tries to take the lock, without waiting.
     fn try_lock(&mut self, holder: LockHolder) -> Result<LockOutcome, LockRefusal>;
+    /// Announces a run that changes a part of the state. A store that locks a state as a whole takes the lock, as
+    /// [`StateStore::try_lock`] does; one that locks parts takes none here, and waits for up to `patience` where it saves.
+    fn try_lock_part(&mut self, holder: LockHolder, _patience: Duration) -> Result<LockOutcome, LockRefusal> {
+        self.try_lock(holder)
+    }
+    /// Locks what a plan reads and writes, all of it or nothing, for a run that was announced with [`StateStore::try_lock_part`], and
+    /// compares what it read with the present state. `since` is the snapshot that the plan was made from, if it is not the one that
+    /// this store has read. A store that locks a state as a whole holds its lock already.
+    fn reserve(&mut self, _since: Option<u64>, _part: &StatePart) -> Result<Reservation, LockRefusal> {
+        Ok(Reservation::Held)
+    }
+    /// Number of the snapshot that was read, where a plan is stale only if a part that it has read changes. None where it is stale if
+    /// anything has changed.
+    fn snapshot(&self) -> Option<u64> {
+        None
+    }
     /// Releases the lock that this store has taken.
     fn unlock(&mut self) -> Result<(), Diagnostics>;
-    /// Removes a lock that somebody else has left.
+    /// Removes the stale lock of another process.
     fn force_unlock(&mut self, id: &str) -> Result<(), Diagnostics>;
     /// Reads the state. What an interrupted run has left is taken into account, and put in order on disk when this store
     /// has the lock.
     fn read(&mut self) -> Result<Reading, Diagnostics>;
     /// Saves a state. Lineage and serial are set: the serial goes up when the content has changed.
     fn write(&mut self, state: &mut State) -> Result<Saved, Diagnostics>;
-    /// Saves a state that comes with its own lineage and serial. Without `force` it has to be a successor of the one that
-    /// is there.
-    fn push(&mut self, state: &State, force: bool) -> Result<Saved, Diagnostics>;
+    /// Saves a state with its own lineage and serial.
+    fn push(&mut self, state: &State, check: SuccessorCheck) -> Result<Saved, Diagnostics>;
+    /// Saves a state for `state push`. Stores on servers number it as OpenTofu does: over another state it gets the serial after its own.
+    fn replace(&mut self, state: &State, check: SuccessorCheck) -> Result<Saved, Diagnostics> {
+        self.push(state, check)
+    }
     /// Starts a journal for changes to `start`, which is saved first when it is not what is on disk.
     fn journal<'a>(&'a mut self, start: &mut State) -> Result<Box<dyn Journal + 'a>, Diagnostics>;
-    /// Where the state is, for a message.
+    /// Location of the state, for a message.
     fn whereabouts(&self) -> String;
-    /// What brings a state that could not be saved to where it belongs.
+    /// Advice for saving a state later that could not be saved.
     fn way_back(&mut self) -> WayBack;
 }
 
-/// What a user does with a state that could not be saved and was written to another file.
+/// What a plan reads and writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatePart {
+    /// Objects that decisions of the plan depend on.
+    pub reads: BTreeSet<StateSelector>,
+    /// Objects and outputs that it changes.
+    pub writes: BTreeSet<StateSelector>,
+}
+
+/// Objects of a state, which need not exist.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StateSelector {
+    /// All instances of a resource in all instances of its module.
+    Config(ConfigResource),
+    /// All instances of a resource in one instance of its module.
+    Resource(AbsResource),
+    /// One instance.
+    Instance(AbsResourceInstance),
+    /// An output value of the root module.
+    Output(EcoString),
+}
+
+/// Whether the parts of a state that a plan reads and writes are locked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reservation {
+    /// They are, and they are what the plan has read.
+    Held,
+    /// They are not: other runs have changed these objects after the plan has read them.
+    Stale(Vec<String>),
+}
+
+/// Advice for a state that could not be saved and was written to another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WayBack {
     /// `state push` saves it.
@@ -70,27 +140,36 @@ pub enum WayBack {
     },
 }
 
+/// Whether a pushed state has to continue the stored one: the same lineage, and a greater serial where the content differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuccessorCheck {
+    /// Any other state is refused.
+    Required,
+    /// Any state replaces the stored one, as with `-force`.
+    Skipped,
+}
+
 /// The lock is ours.
 #[derive(Debug)]
 pub struct LockOutcome {
     /// Its id.
     pub id: String,
-    /// Who had left a lock without holding it any more: a process that was killed.
+    /// Holder of a stale lock: a process that was killed.
     pub left_behind: Option<LockHolder>,
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// The state; none when there is none yet.
+    /// The state, or none if it does not exist yet.
     pub state: Option<State>,
-    /// What there is to say about it; no errors.
+    /// Warnings, without errors.
     pub diagnostics: Diagnostics,
-    /// What was recovered of an interrupted run.
+    /// Changes recovered from an interrupted run.
     pub recovered: Option<Recovered>,
 }
 
-/// What saving came to.
+/// The result of saving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
     /// The content has changed, and the serial with it.
@@ -99,7 +178,7 @@ pub enum Saved {
     Unchanged,
 }
 
-/// What saving a state comes to where another one is known.
+/// The result of saving a state over a known one.
 pub(crate) fn compared(state: &State, known: Option<&State>) -> Saved {
     match known {
         Some(known) if known.same_content(state) => Saved::Unchanged,
@@ -113,7 +192,7 @@ pub(crate) fn number(state: &mut State, known: Option<&State>, saved: Saved) {
         if !known.lineage.is_empty() {
             state.lineage = known.lineage.clone();
         }
-        // Whoever wrote the largest number by hand keeps it: beginning anew would look like an older state.
+        // A manually written maximum serial stays: starting again at zero would look like an older state.
         state.serial = known.serial.saturating_add(u64::from(saved == Saved::Changed));
     } else {
         state.serial = 1;
@@ -124,10 +203,14 @@ pub(crate) fn number(state: &mut State, known: Option<&State>, saved: Saved) {
 }
 
 /// A state that comes with its own lineage and serial, if it may follow the one that is known.
-pub(crate) fn pushed(state: &State, known: Option<&State>, force: bool) -> Result<(State, Saved), Diagnostics> {
+pub(crate) fn pushed(
+    state: &State,
+    known: Option<&State>,
+    check: SuccessorCheck,
+) -> Result<(State, Saved), Diagnostics> {
     let saved = compared(state, known);
-    if let Some(known) = known.filter(|known| !force && !known.is_empty()) {
-        crate::diagnostics::check_successor(state, known, saved == Saved::Changed)?;
+    if let Some(known) = known.filter(|known| check == SuccessorCheck::Required && !known.is_empty()) {
+        crate::diagnostics::check_successor(state, known, saved)?;
     }
     let mut state = state.clone();
     if state.lineage.is_empty() {
@@ -147,9 +230,19 @@ pub fn lock(
     timeout: Duration,
     wait: &mut dyn FnMut(Duration) -> bool,
 ) -> Result<LockOutcome, Diagnostics> {
+    lock_with(store, &mut |store| store.try_lock(holder.clone()), timeout, wait)
+}
+
+/// The same for any request that takes a lock.
+pub fn lock_with<T>(
+    store: &mut dyn StateStore,
+    request: &mut dyn FnMut(&mut dyn StateStore) -> Result<T, LockRefusal>,
+    timeout: Duration,
+    wait: &mut dyn FnMut(Duration) -> bool,
+) -> Result<T, Diagnostics> {
     let mut delays = delays(timeout);
     loop {
-        let refusal = match store.try_lock(holder.clone()) {
+        let refusal = match request(store) {
             Ok(locked) => return Ok(locked),
             Err(refusal) => refusal,
         };

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yuba_state::State;
-use yuba_syntax::Diagnostics;
+use yuba_syntax::{Code, Diagnostics};
 
 use crate::diagnostics::{self, HeldBy};
 use crate::encryption::Sealing;
@@ -27,8 +27,11 @@ use crate::kit::BackendEnvironment;
 use crate::kit::store::{
     Beginning, Lifetime, LockId, Precondition, Store, StoreError, StoreErrorKind, StoreVersion, UnlockRefusal, Write,
 };
+use crate::kit::workspaces::{Execution, Naming, StoredVariable, VersionMismatch, WorkspaceRemoval, WorkspaceService};
 use crate::lock::{LockHolder, LockRefusal};
-use crate::store::{Backend, LockOutcome, Reading, Saved, StateStore, WayBack, compared, number, pushed};
+use crate::store::{
+    Backend, LockOutcome, Reading, Saved, StateStore, SuccessorCheck, WayBack, compared, number, pushed,
+};
 use crate::workspace::DEFAULT_WORKSPACE;
 use running::Running;
 
@@ -41,7 +44,7 @@ pub(crate) struct StoredBackend {
     sealing: Option<Sealing>,
 }
 
-/// A journal that is being written, and the file whose lock keeps other runs out of it.
+/// A journal in progress, and the file whose lock keeps other runs out of it.
 type OpenJournal = (Writer, Box<dyn OpenFile>);
 
 impl StoredBackend {
@@ -60,7 +63,7 @@ impl StoredBackend {
         StoredBackend { sealing, ..self }
     }
 
-    /// The state of a workspace, whether or not there is one.
+    /// The state of a workspace, whether or not it exists.
     pub(crate) fn state(&self, workspace: &str) -> StoredState {
         let workspace = if workspace.is_empty() { DEFAULT_WORKSPACE } else { workspace };
         let location = self.store.describe(workspace);
@@ -104,7 +107,7 @@ impl StoredBackend {
         true
     }
 
-    /// Names of the workspaces with a state; none where the store has one state only.
+    /// Names of the workspaces with a state, or none where the store has one state only.
     fn listed(&self) -> Result<Option<Vec<String>>, Diagnostics> {
         match self.retrying(|| self.store.workspaces()) {
             Ok(names) => Ok(Some(names)),
@@ -114,6 +117,20 @@ impl StoredBackend {
                 Err(diagnostics::store_workspaces_not_listed(&location, &error).into())
             }
         }
+    }
+
+    /// A request to the server about a workspace besides its state.
+    fn of_service<T>(
+        &self,
+        workspace: &str,
+        title: &'static Code,
+        request: impl FnMut() -> Result<T, StoreError>,
+    ) -> Result<T, Diagnostics> {
+        self.retrying(request).map_err(|error| match error.kind {
+            StoreErrorKind::NoWorkspaces => diagnostics::no_workspaces().into(),
+            StoreErrorKind::NoDefaultWorkspace => diagnostics::no_default_workspace().into(),
+            _ => diagnostics::of_workspace(title, &self.store.describe(workspace), &error).into(),
+        })
     }
 
     /// Writes the first state of a workspace, so that it is listed.
@@ -133,14 +150,22 @@ impl StoredBackend {
 impl Backend for StoredBackend {
     fn workspaces(&self) -> Result<Vec<String>, Diagnostics> {
         let Some(mut names) = self.listed()? else { return Err(diagnostics::no_workspaces().into()) };
-        names.retain(|name| name != DEFAULT_WORKSPACE);
         names.sort();
-        names.insert(0, DEFAULT_WORKSPACE.to_owned());
+        if self.naming().has_default() {
+            names.retain(|name| name != DEFAULT_WORKSPACE);
+            names.insert(0, DEFAULT_WORKSPACE.to_owned());
+        }
         Ok(names)
     }
 
     fn open(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics> {
         let state = self.state(workspace);
+        if let Some(service) = self.store.workspace_service() {
+            self.of_service(&state.workspace, &diagnostics::WORKSPACE_NOT_OPENED, || {
+                service.prepare(&state.workspace)
+            })?;
+            return Ok(Box::new(state));
+        }
         if self.store.beginning(&state.workspace) == Beginning::EmptyState {
             match self.listed()? {
                 None if state.workspace != DEFAULT_WORKSPACE => return Err(diagnostics::no_workspaces().into()),
@@ -159,11 +184,33 @@ impl Backend for StoredBackend {
         !matches!(self.listed(), Ok(None))
     }
 
-    fn delete_workspace(&self, workspace: &str) -> Result<(), Diagnostics> {
-        if workspace.is_empty() || workspace == DEFAULT_WORKSPACE {
+    fn naming(&self) -> Naming {
+        self.store.workspace_service().map_or(Naming::WithDefault, WorkspaceService::naming)
+    }
+
+    fn execution(&self, workspace: &str) -> Result<Execution, Diagnostics> {
+        let Some(service) = self.store.workspace_service() else { return Ok(Execution::Local) };
+        self.of_service(workspace, &diagnostics::WORKSPACE_NOT_READ, || service.execution(workspace))
+    }
+
+    fn version_mismatch(&self, workspace: &str) -> Result<Option<VersionMismatch>, Diagnostics> {
+        let Some(service) = self.store.workspace_service() else { return Ok(None) };
+        self.of_service(workspace, &diagnostics::WORKSPACE_NOT_READ, || service.version_mismatch(workspace))
+    }
+
+    fn variables(&self, workspace: &str) -> Result<Vec<StoredVariable>, Diagnostics> {
+        let Some(service) = self.store.workspace_service() else { return Ok(Vec::new()) };
+        self.of_service(workspace, &diagnostics::WORKSPACE_VARIABLES_NOT_READ, || service.variables(workspace))
+    }
+
+    fn delete_workspace(&self, workspace: &str, removal: WorkspaceRemoval) -> Result<(), Diagnostics> {
+        if (workspace.is_empty() || workspace == DEFAULT_WORKSPACE) && self.naming().has_default() {
             return Err(diagnostics::default_workspace_stays().into());
         }
-        let deleted = self.retrying(|| self.store.delete(workspace));
+        let deleted = self.retrying(|| match (self.store.workspace_service(), removal) {
+            (Some(service), WorkspaceRemoval::OnlyEmpty) => service.delete_if_safe(workspace),
+            _ => self.store.delete(workspace),
+        });
         deleted.map_err(|error| {
             diagnostics::store_workspace_not_deleted(workspace, &self.store.describe(workspace), &error).into()
         })
@@ -188,20 +235,20 @@ pub(crate) struct StoredState {
     location: String,
     journal: PathBuf,
     held: Held,
-    /// What was read or saved last; outer none before anything was.
+    /// The last state that was read or saved; outer none before the first read.
     known: Option<Option<State>>,
-    /// The version of that; none if there was no state.
+    /// The version of that, or none if there was no state.
     version: Option<StoreVersion>,
-    /// What tells the bytes of that apart; empty if there was no state.
+    /// Fingerprint of that; empty if there was no state.
     read_content: String,
     /// Lineage and serial of that, or of the state that a running apply continues.
     started: Option<(ecow::EcoString, u64)>,
     leftover: Leftover,
-    /// What is stored is not encrypted as it would be now.
+    /// The encryption of the stored state differs from the present settings.
     migrates: bool,
 }
 
-/// Why a state was not saved.
+/// Reason why a state was not saved.
 #[derive(Debug)]
 enum SaveFailure {
     Store(StoreError),
@@ -237,7 +284,7 @@ impl StoredState {
         }
     }
 
-    /// What the store keeps of a state: compact JSON, as OpenTofu writes it, encrypted if that is configured.
+    /// The stored form of a state: compact JSON, as OpenTofu writes it, encrypted if that is configured.
     fn content_of(&self, state: &State) -> Result<Vec<u8>, Diagnostics> {
         let mut content = Vec::new();
         yuba_state::write_compact(state, &mut content);
@@ -338,7 +385,7 @@ impl StoredState {
         settled.map_err(|error| diagnostics::journal_left(&self.journal, &error).into())
     }
 
-    /// A journal that continues what is stored; none where states end with the process.
+    /// A journal that continues the stored state, or none where states end with the process.
     fn writer(&mut self, start: &State) -> Result<Option<OpenJournal>, Diagnostics> {
         if !self.lasts() {
             return Ok(None);
@@ -391,7 +438,7 @@ impl StateStore for StoredState {
                 Err(refusal) => return Err(refusal),
             }
         };
-        // What was read without the lock may be outdated.
+        // A state that was read without the lock may be outdated.
         self.known = None;
         let shown = id.as_ref().map(LockId::to_string).unwrap_or_default();
         self.held = id.map_or(Held::WithoutLock, Held::Lock);
@@ -434,7 +481,8 @@ impl StateStore for StoredState {
         let (clear, migrates) = self.unsealed(&content)?;
         let mut said = Diagnostics::new();
         let mut state = None;
-        // Quirk: a state without content is no state, not a damaged one: locking makes such a state in some stores.
+        // Quirk: an empty state counts as a missing one, not as damaged: taking the lock creates such a state in some
+        // stores.
         if !clear.trim_ascii().is_empty() {
             let (found, more) = yuba_state::read(&clear)?;
             said.extend(more);
@@ -464,9 +512,24 @@ impl StateStore for StoredState {
         Ok(saved)
     }
 
-    fn push(&mut self, state: &State, force: bool) -> Result<Saved, Diagnostics> {
+    fn push(&mut self, state: &State, check: SuccessorCheck) -> Result<Saved, Diagnostics> {
         self.ensure_known()?;
-        let (state, saved) = pushed(state, self.known.as_ref().and_then(Option::as_ref), force)?;
+        let (state, saved) = pushed(state, self.known.as_ref().and_then(Option::as_ref), check)?;
+        self.save(&state, &mut |_| Ok(())).map_err(|failure| self.not_saved(failure))?;
+        self.keep_known(state);
+        Ok(saved)
+    }
+
+    fn replace(&mut self, state: &State, check: SuccessorCheck) -> Result<Saved, Diagnostics> {
+        self.ensure_known()?;
+        let Some(known) = self.known.as_ref().and_then(Option::as_ref) else { return self.push(state, check) };
+        let (mut state, saved) = pushed(state, Some(known), check)?;
+        let is_same = saved == Saved::Unchanged && state.serial == known.serial && state.lineage == known.lineage;
+        if is_same && !self.migrates && self.leftover == Leftover::None {
+            return Ok(Saved::Unchanged);
+        }
+        // Quirk: a state that replaces another one on a server gets the serial after its own, as with OpenTofu.
+        state.serial = state.serial.saturating_add(1);
         self.save(&state, &mut |_| Ok(())).map_err(|failure| self.not_saved(failure))?;
         self.keep_known(state);
         Ok(saved)

@@ -16,9 +16,12 @@ use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
 use crate::files::StateFiles;
-use crate::{Disk, Journal, JournalOperation, LocalBackend, LocalSettings, LockHolder, Reading, StateFile, StateStore};
+use crate::{
+    Disk, Journal, JournalOperation, LocalBackend, LocalSettings, LockHolder, Reading, StateFile, StateStore,
+    SuccessorCheck,
+};
 
-/// A directory that goes away with the test.
+/// A directory that is removed with the test.
 struct Sandbox(PathBuf);
 
 /// This process as the holder of a lock.

@@ -43,7 +43,7 @@ impl UtcTime {
         Some(UtcTime { seconds, nanos })
     }
 
-    /// How long ago it was, seen from `now`; nothing when it lies in the future.
+    /// Time since then, seen from `now`; zero when it lies in the future.
     pub fn age(self, now: UtcTime) -> Duration {
         let nanos =
             i128::from(now.seconds - self.seconds) * 1_000_000_000 + i128::from(now.nanos) - i128::from(self.nanos);

@@ -1,4 +1,4 @@
-//! Which workspace is selected in a working directory, and what workspaces may be called.
+//! The selected workspace of a working directory, and valid names of workspaces.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use crate::files::{Access, StateFiles, replace};
 /// The workspace that is always there.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
-/// Where the name of the selected workspace is kept, in the data directory (`.terraform`).
+/// File with the name of the selected workspace, in the data directory (`.terraform`).
 pub fn selection_path(data_directory: &Path) -> PathBuf {
     data_directory.join("environment")
 }
 
 /// The workspace that was selected in a working directory. `TF_WORKSPACE` goes first; that is for the caller to ask.
 pub fn selected(files: &dyn StateFiles, data_directory: &Path) -> String {
-    // Quirk: whatever keeps the file from being read, the answer is the default workspace.
+    // Quirk: if the file cannot be read for any reason, the default workspace is selected.
     let bytes = files.read(&selection_path(data_directory)).unwrap_or_default();
     let name = String::from_utf8_lossy(&bytes).trim().to_owned();
     if name.is_empty() { DEFAULT_WORKSPACE.to_owned() } else { name }

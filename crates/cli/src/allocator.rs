@@ -6,8 +6,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The number of the option `purge_delay`, which the bindings do not name; it is the same in all versions.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-/// Memory that is not used any more goes back to the system after a millisecond instead of a second. A command is a row of
-/// phases, each of which takes up what the one before has left: a second is longer than most commands run.
+/// Unused memory returns to the system after a millisecond instead of a second. A command is a sequence of phases, each
+/// of which reuses the memory of the phase before: a second is longer than most commands run.
 #[allow(
     unsafe_code,
     reason = "options of the allocator are set by a foreign function. Without this plans of some thousand resources hold \

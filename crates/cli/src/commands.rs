@@ -4,7 +4,11 @@ use crate::exit::Outcome;
 use crate::flags::{Args, Flag};
 use crate::terminal::Terminal;
 
+mod completion;
 mod console;
+mod doctor;
+mod drift;
+mod explain;
 mod fmt;
 mod force_unlock;
 mod get;
@@ -34,32 +38,32 @@ pub(crate) struct Command {
     pub(crate) name: &'static str,
     /// One line for the list of commands.
     pub(crate) synopsis: &'static str,
-    /// What follows the name in the usage line.
+    /// Arguments after the name in the usage line.
     pub(crate) usage: &'static str,
-    /// What it does, in paragraphs separated by an empty line.
+    /// Description, in paragraphs separated by an empty line.
     pub(crate) about: &'static str,
     /// Its own flags; [`crate::flags::COMMON`] come on top.
     pub(crate) flags: &'static [Flag],
-    /// What it writes with `-json`.
+    /// Output with `-json`.
     pub(crate) json: JsonForm,
     /// Its help is long: a usage error shows how to get the help instead of the help itself.
     pub(crate) long_help: bool,
-    /// What it does.
+    /// Implementation.
     pub(crate) run: Run,
 }
 
-/// What a command writes for programs.
+/// Machine-readable output of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonForm {
     /// Nothing: it has no `-json`.
     None,
-    /// A message a line, also about mistakes in the arguments.
+    /// One message per line, also for errors in the arguments.
     Messages,
     /// Something of its own.
     Document,
 }
 
-/// What a command does.
+/// Implementation of a command.
 #[derive(Clone, Copy)]
 pub(crate) enum Run {
     /// Its work.
@@ -68,11 +72,37 @@ pub(crate) enum Run {
     Subcommands,
 }
 
+impl Command {
+    /// Whether an empty line follows each of its diagnostics. Quirk: OpenTofu prints it for all commands but these.
+    pub(crate) fn spaces_diagnostics(&self) -> bool {
+        let dense = [
+            "validate",
+            "show",
+            "output",
+            "test",
+            "doctor",
+            "drift",
+            "providers schema",
+            "metadata functions",
+            "state list",
+            "state query",
+        ];
+        !dense.contains(&self.name) && !OPERATIONS.contains(&self.name)
+    }
+}
+
+/// Commands that plan or apply.
+const OPERATIONS: [&str; 5] = ["plan", "apply", "destroy", "refresh", "ui"];
+
 /// All commands, in the order of the help.
 pub(crate) const COMMANDS: &[&Command] = &[
     &plan::APPLY,
+    &completion::COMMAND,
     &console::COMMAND,
     &plan::DESTROY_COMMAND,
+    &doctor::COMMAND,
+    &drift::COMMAND,
+    &explain::COMMAND,
     &fmt::COMMAND,
     &force_unlock::COMMAND,
     &get::COMMAND,
@@ -82,6 +112,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &login::COMMAND,
     &logout::COMMAND,
     &metadata::GROUP,
+    &metadata::COMMANDS,
     &metadata::FUNCTIONS,
     &output::COMMAND,
     &plan::PLAN,
@@ -96,11 +127,13 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &state::mv::COMMAND,
     &state::pull::COMMAND,
     &state::push::COMMAND,
+    &state::query::COMMAND,
     &state::replace_provider::COMMAND,
     &state::rm::COMMAND,
     &state::show::COMMAND,
     &taint::TAINT,
     &test::COMMAND,
+    &plan::UI,
     &taint::UNTAINT,
     &validate::COMMAND,
     &version::COMMAND,
@@ -131,11 +164,11 @@ mod tests {
     fn names_are_unique_and_sorted() {
         let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
         assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
-        assert!(!NOT_YET.iter().any(|name| names.contains(name)), "a command is both there and not there");
+        assert!(!NOT_YET.iter().any(|name| names.contains(name)), "a command is both listed and hidden");
         for command in COMMANDS {
             let mut flags: Vec<&str> = command.flags.iter().chain(COMMON).map(|flag| flag.name).collect();
             flags.sort_unstable();
-            assert!(flags.is_sorted_by(|a, b| a < b), "a flag of {} is there twice: {flags:?}", command.name);
+            assert!(flags.is_sorted_by(|a, b| a < b), "a flag of {} is declared twice: {flags:?}", command.name);
             assert_eq!(flags.contains(&"json"), command.json != JsonForm::None, "{}", command.name);
         }
     }

@@ -2,7 +2,7 @@
 
 use yuba_syntax::{DeprecatedUse, Diagnostics};
 
-/// Which warnings of one kind are shown.
+/// Deprecation warnings of one kind to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Level {
     /// All of them.
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown() {
+    fn selected_warnings() {
         check(&[], "module.m.old module.m[\"k\"].var.v module.mm.old var.v x_y.z.attribute");
         check(&["module:none"], "x_y.z.attribute");
         check(&["local"], "x_y.z.attribute");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn refused_values() {
         let modules = "it must be \"module:all\", \"module:local\" or \"module:none\"";
         check(&["module:"], &format!("invalid value \"module:\" for -deprecation: {modules}"));
         check(&["some"], &format!("invalid value \"some\" for -deprecation: {modules}"));

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::Error;
+use std::path::Path;
 
 use yuba_addrs::{AbsResourceInstance, Hostname};
 use yuba_install::login::NoWay;
@@ -19,6 +20,12 @@ yuba_syntax::catalogue! {
     ARGUMENT_COUNT_INVALID = error "argument-count-invalid", "Invalid number of arguments";
     /// Two flags of a command exclude each other.
     OUTPUT_FORMATS_CONFLICT = error "output-formats-conflict", "Invalid output format";
+    /// `-format` names an output format that does not exist.
+    OUTPUT_FORMAT_UNKNOWN = error "output-format-unknown", "Invalid output format";
+    /// `-format=github` is used with `-json`.
+    ANNOTATIONS_WITH_JSON = error "annotations-with-json", "Invalid output format";
+    /// The file of `-sarif` cannot be written.
+    SARIF_FILE_NOT_WRITTEN = error "sarif-file-not-written", "Failed to write file";
     /// The file of `-json-into` cannot be written.
     JSON_FILE_NOT_WRITTEN = error "json-file-not-written", "Invalid argument";
     /// `fmt` cannot read standard input.
@@ -69,6 +76,14 @@ yuba_syntax::catalogue! {
     TOKEN_USER_UNKNOWN = error "token-user-unknown", "Failed to retrieve user account details";
     /// `metadata functions` runs without `-json`.
     METADATA_NEEDS_JSON = error "metadata-needs-json", "Invalid arguments";
+    /// `metadata commands` runs without a form to write, or with several.
+    METADATA_NEEDS_FORM = error "metadata-needs-form", "Invalid arguments";
+    /// A generated page cannot be written.
+    PAGE_NOT_WRITTEN = error "page-not-written", "Failed to write file";
+    /// `completion` runs without the name of one shell.
+    ONE_SHELL_EXPECTED = error "one-shell-expected", "Invalid number of arguments";
+    /// `completion` has no script for a shell.
+    SHELL_UNSUPPORTED = error "shell-unsupported", "Unsupported shell";
     /// `output -raw` runs without the name of an output.
     OUTPUT_NAME_REQUIRED = error "output-name-required", "Output name required";
     /// The output given to `output` is not in the state.
@@ -172,6 +187,22 @@ pub(crate) fn workspace_expected() -> Diagnostic {
 
 pub(crate) fn instance_to_taint_expected() -> Diagnostic {
     argument_count("exactly one argument: the address of a resource instance").titled("Invalid arguments")
+}
+
+pub(crate) fn unknown_format(format: &str) -> Diagnostic {
+    Diagnostic::new(
+        &OUTPUT_FORMAT_UNKNOWN,
+        format!("-format={format} is not supported. The formats are \"text\" and \"github\"."),
+    )
+}
+
+pub(crate) fn annotations_with_json() -> Diagnostic {
+    let detail = "-format=github writes lines beside the text, and -json replaces the text. Use one of them.";
+    Diagnostic::new(&ANNOTATIONS_WITH_JSON, detail)
+}
+
+pub(crate) fn sarif_file_not_written(path: &str, error: &Error) -> Diagnostic {
+    Diagnostic::new(&SARIF_FILE_NOT_WRITTEN, format!("Failed to write {path}: {error}."))
 }
 
 pub(crate) fn json_flags_conflict() -> Diagnostic {
@@ -297,6 +328,28 @@ pub(crate) fn token_user_unknown(reason: &dyn Display) -> Diagnostic {
 pub(crate) fn metadata_needs_json() -> Diagnostic {
     Diagnostic::new(&METADATA_NEEDS_JSON, "The `yuba metadata functions` command supports JSON output only.")
         .hint("Add the `-json` flag.")
+}
+
+pub(crate) fn metadata_needs_form() -> Diagnostic {
+    Diagnostic::new(&METADATA_NEEDS_FORM, "The `yuba metadata commands` command writes one form.")
+        .hint("Add one of the options -json, -man=DIR and -markdown=DIR.")
+}
+
+pub(crate) fn page_not_written(path: &Path, error: &Error) -> Diagnostic {
+    Diagnostic::new(&PAGE_NOT_WRITTEN, format!("Failed to write {}: {error}.", path.display()))
+        .hint("Check that the directory exists and is writable.")
+}
+
+pub(crate) fn one_shell_expected(shells: &[&str]) -> Diagnostic {
+    Diagnostic::new(&ONE_SHELL_EXPECTED, format!("The command requires the name of one shell: {}.", shells.join(", ")))
+}
+
+pub(crate) fn shell_unsupported(shell: &str, shells: &[&str]) -> Diagnostic {
+    let supported = shells.join(", ");
+    Diagnostic::new(
+        &SHELL_UNSUPPORTED,
+        format!("Yuba has no completion script for {}. Supported shells: {supported}.", quote(shell)),
+    )
 }
 
 pub(crate) fn output_name_required() -> Diagnostic {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use crate::commands::{self, Command, Run};
+use crate::completion::{self, install::Change};
 use crate::exit::{self, Audience, Failure};
 use crate::telemetry::Telemetry;
 use crate::terminal::{DisplaySettings, Terminal};
@@ -13,18 +14,23 @@ use yuba_net::Environment;
 use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
-/// Options of OpenTofu that change the files of a user's shell.
-const AUTOCOMPLETE: [&str; 4] =
-    ["-install-autocomplete", "--install-autocomplete", "-uninstall-autocomplete", "--uninstall-autocomplete"];
+/// Options that change the startup files of a user's shells.
+const AUTOCOMPLETE: [(&str, Change); 2] =
+    [("-install-autocomplete", Change::Install), ("-uninstall-autocomplete", Change::Uninstall)];
 
 /// Exit code when no command was named.
 const NO_COMMAND: u8 = 127;
 
 /// Runs the command that the process was asked for and gives its exit code.
 pub(crate) fn run() -> u8 {
-    let mut terminal = Terminal::new();
+    let environment = environment();
+    let mut terminal = Terminal::new(&environment);
+    if let Some(request) = completion::Request::of_process() {
+        terminal.out(&request.answer(environment));
+        return terminal.finish(0);
+    }
     // The path of the file is relative to the directory the process was started in, even with -chdir.
-    let hosts = Arc::new(Hosts::new(environment()));
+    let hosts = Arc::new(Hosts::new(environment));
     report_cli_config(&mut terminal, hosts.problems());
     match request(std::env::args_os().skip(1)) {
         Ok(request) => run_request(&mut terminal, &request, hosts),
@@ -50,14 +56,14 @@ fn report_cli_config(terminal: &mut Terminal, problems: &Diagnostics) {
 /// The arguments of the process after `-chdir` and the environment variables are applied.
 struct Request {
     args: Vec<String>,
-    /// Where the process was started, if `-chdir` led elsewhere.
+    /// The original directory, if `-chdir` changed it.
     original_dir: Option<String>,
 }
 
 /// The environment of the process, for everything below this crate: variables that are Unicode, and the user's directories.
 fn environment() -> Environment {
     let unicode = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
-    Environment::new(unicode, std::env::home_dir(), std::env::temp_dir())
+    Environment::new(unicode, std::env::home_dir(), std::env::temp_dir()).on_this_machine()
 }
 
 fn request(args: impl Iterator<Item = OsString>) -> Result<Request, String> {
@@ -111,7 +117,7 @@ fn take_chdir(args: &mut Vec<String>) -> Result<Option<String>, String> {
     }))
 }
 
-/// Puts the usual name of a command in the place of another one.
+/// Replaces an alias with the usual name of the command.
 fn replace_alias(args: &mut [String]) {
     let Some(start) = args.iter().position(|arg| !arg.starts_with('-')) else { return };
     let Some([group, word]) = args.get_mut(start..start + 2) else { return };
@@ -133,9 +139,11 @@ fn named_command(args: &[String]) -> Option<&str> {
 
 fn run_request(terminal: &mut Terminal, request: &Request, hosts: Arc<Hosts>) -> u8 {
     let args = &request.args;
-    if let Some(flag) = args.first().filter(|arg| AUTOCOMPLETE.contains(&arg.as_str())) {
-        terminal.err(&format!("Yuba does not support {flag}: shell completion is not available yet.\n"));
-        return 1;
+    let wanted = |(flag, _): &&(&str, Change)| {
+        args.first().is_some_and(|arg| arg == flag || arg.strip_prefix('-') == Some(flag))
+    };
+    if let Some((_, change)) = AUTOCOMPLETE.iter().find(wanted) {
+        return change_completion(terminal, *change, hosts.environment());
     }
     let before_end = args.iter().take_while(|arg| *arg != "--");
     let wants_help = before_end.into_iter().any(|arg| matches!(arg.as_str(), "-h" | "-help" | "--help"));
@@ -151,6 +159,9 @@ fn run_request(terminal: &mut Terminal, request: &Request, hosts: Arc<Hosts>) ->
         terminal.out(&help::command(command));
         return terminal.finish(0);
     }
+    if command.spaces_diagnostics() {
+        terminal.space_diagnostics();
+    }
     let start = args.iter().position(|arg| !arg.is_empty() && !arg.starts_with('-')).unwrap_or(0);
     if start > 0 {
         let flag = &args[0];
@@ -159,6 +170,23 @@ fn run_request(terminal: &mut Terminal, request: &Request, hosts: Arc<Hosts>) ->
     }
     let args = &args[start + command.name.split(' ').count()..];
     run_command(terminal, command, args, request.original_dir.clone(), hosts)
+}
+
+/// Adds completion to the startup files of the user's shells, or removes it.
+fn change_completion(terminal: &mut Terminal, change: Change, environment: &Environment) -> u8 {
+    let home = std::env::home_dir().unwrap_or_default();
+    let config = environment.path("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+    let program = std::env::current_exe().unwrap_or_else(|_| "yuba".into());
+    match completion::install::run(change, &home, &config, &program) {
+        Ok(messages) => {
+            terminal.out(&(messages.join("\n") + "\n"));
+            terminal.finish(0)
+        }
+        Err(message) => {
+            terminal.err(&format!("{message}\n"));
+            1
+        }
+    }
 }
 
 fn run_command(
@@ -177,8 +205,8 @@ fn run_command(
         Ok(mut args) => {
             args.original_dir = original_dir;
             args.hosts = hosts;
-            terminal.configure(&DisplaySettings::resolve(&args));
-            Telemetry::start(command.name, &args).and_then(|telemetry| {
+            let configured = DisplaySettings::resolve(&args).map(|settings| terminal.configure(&settings));
+            configured.and_then(|()| Telemetry::start(command.name, &args)).and_then(|telemetry| {
                 args.telemetry = telemetry;
                 let _span = tracing::info_span!("command", name = command.name).entered();
                 function(terminal, &args)

@@ -1,29 +1,45 @@
-//! A line at the end of the terminal that shows how downloads go on.
+//! The lines of the live display about packages that are being downloaded.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How often the line changes at most.
+use yuba_view::live::Size;
+use yuba_view::progress;
+
+/// Minimum interval between frames.
 const PACE: Duration = Duration::from_millis(100);
 
-/// Downloads that are under way.
+/// Downloads in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Downloads {
-    by_name: BTreeMap<String, (u64, Option<u64>)>,
+    by_name: BTreeMap<String, Download>,
     drawn: Option<Instant>,
-    is_visible: bool,
+}
+
+#[derive(Debug)]
+struct Download {
+    since: Instant,
+    received: u64,
+    total: Option<u64>,
 }
 
 impl Downloads {
-    /// Takes note of bytes; what to write to the terminal, if it is time.
-    pub(crate) fn update(&mut self, name: String, received: u64, total: Option<u64>, width: usize) -> Option<String> {
-        self.by_name.insert(name, (received, total));
-        if self.drawn.is_some_and(|drawn| drawn.elapsed() < PACE) {
+    /// Records received bytes. Returns the lines of a frame, if it is time for one.
+    pub(crate) fn update(
+        &mut self,
+        name: String,
+        received: u64,
+        total: Option<u64>,
+        size: Size,
+    ) -> Option<Vec<String>> {
+        let now = Instant::now();
+        let download = self.by_name.entry(name).or_insert(Download { since: now, received, total });
+        (download.received, download.total) = (received, total);
+        if self.drawn.is_some_and(|drawn| now.duration_since(drawn) < PACE) {
             return None;
         }
-        self.drawn = Some(Instant::now());
-        self.is_visible = true;
-        Some(format!("\r\x1b[2K{}", self.line(width)))
+        self.drawn = Some(now);
+        Some(self.lines(now, size))
     }
 
     /// One is done.
@@ -31,22 +47,12 @@ impl Downloads {
         self.by_name.remove(name);
     }
 
-    /// What to write to the terminal before anything else is written.
-    pub(crate) fn clear(&mut self) -> &'static str {
-        match std::mem::take(&mut self.is_visible) {
-            true => "\r\x1b[2K",
-            false => "",
-        }
-    }
-
-    fn line(&self, width: usize) -> String {
-        let shares = self.by_name.iter().map(|(name, (received, total))| match total.filter(|total| *total > 0) {
-            Some(total) => format!("{name} {}%", received.saturating_mul(100) / total),
-            None => format!("{name} {} MB", received >> 20),
-        });
-        let line = format!("  {}", shares.collect::<Vec<_>>().join(", "));
-        // A line that wraps could not be erased.
-        line.chars().take(width.saturating_sub(1)).collect()
+    fn lines(&self, now: Instant, size: Size) -> Vec<String> {
+        let line = |(name, download): (&String, &Download)| {
+            let seconds = now.duration_since(download.since);
+            progress::download(name, (download.received, download.total), seconds)
+        };
+        size.fitted(self.by_name.iter().map(line).collect(), "downloads")
     }
 }
 
@@ -55,15 +61,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_fits() {
+    fn each_download_has_a_line() {
+        let size = Size { columns: 80, rows: 24 };
         let mut downloads = Downloads::default();
-        assert_eq!(downloads.clear(), "");
-        let drawn = downloads.update("a".to_owned(), 50, Some(200), 80);
-        assert_eq!(drawn.as_deref(), Some("\r\x1b[2K  a 25%"));
-        assert_eq!(downloads.update("b".to_owned(), 5 << 20, None, 80), None);
-        assert_eq!(downloads.line(80), "  a 25%, b 5 MB");
-        assert_eq!(downloads.line(6), "  a 2");
+        let drawn = downloads.update("a".to_owned(), 50 << 20, Some(200 << 20), size);
+        assert_eq!(drawn.unwrap_or_default(), ["a: 50 of 200 MB (25%) [0s elapsed]"]);
+        assert_eq!(downloads.update("b".to_owned(), 5 << 20, None, size), None, "a frame comes at most every 100 ms");
+        let now = Instant::now();
+        assert_eq!(downloads.lines(now, size).len(), 2);
+        assert_eq!(downloads.lines(now, Size { rows: 2, ..size }), ["2 downloads"]);
         downloads.done("a");
-        assert_eq!((downloads.line(80).as_str(), downloads.clear(), downloads.clear()), ("  b 5 MB", "\r\x1b[2K", ""));
+        assert_eq!(downloads.lines(now, size), ["b: 5 MB [0s elapsed]"]);
     }
 }

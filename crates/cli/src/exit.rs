@@ -9,7 +9,7 @@ use crate::{help, messages};
 /// The outcome of a command: an exit code of its own choice, or why it failed.
 pub(crate) type Outcome = Result<u8, Failure>;
 
-/// Why a command failed.
+/// Reason of a failed command.
 pub(crate) enum Failure {
     /// The arguments are invalid: reported with the help, or with the command that shows it.
     Usage(Diagnostics),

@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Text(&'static str),
     /// A string that can be repeated. The placeholder for it in the help.
     List(&'static str),
+    /// A string after `=`, or nothing. The placeholder for it in the help.
+    Optional(&'static str),
 }
 
 impl Flag {
@@ -50,6 +52,10 @@ impl Flag {
     /// A string.
     pub(crate) const fn text(name: &'static str, value: &'static str, help: &'static str) -> Flag {
         Flag { name, kind: Kind::Text(value), help }
+    }
+    /// A string after `=`, which can be left out.
+    pub(crate) const fn optional(name: &'static str, value: &'static str, help: &'static str) -> Flag {
+        Flag { name, kind: Kind::Optional(value), help }
     }
     /// A string that can be given several times.
     pub(crate) const fn list(name: &'static str, value: &'static str, help: &'static str) -> Flag {
@@ -99,10 +105,22 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// The same arguments, where flags may also stand after other arguments. Commands of OpenTofu do not accept this.
+    pub(crate) fn permuted(&self) -> Result<Args, String> {
+        let mut all = self.clone();
+        let mut rest = std::mem::take(&mut all.positional);
+        while !rest.is_empty() {
+            let behind = parse(self.table, &rest.split_off(1))?;
+            all.positional.append(&mut rest);
+            all.given.extend(behind.given);
+            rest = behind.positional;
+        }
+        Ok(all)
+    }
     /// Whether a switch is on, given or by default.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         let flag = self.table.iter().chain(COMMON).find(|flag| flag.name == name);
-        debug_assert!(flag.is_some_and(|flag| matches!(flag.kind, Kind::Switch(_))), "{name} is no switch");
+        debug_assert!(flag.is_some_and(|flag| matches!(flag.kind, Kind::Switch(_))), "{name} is not a switch");
         self.text(name).map_or(flag.is_some_and(|flag| flag.kind == Kind::Switch(true)), |value| value == "true")
     }
     /// Whether the command has a flag.
@@ -176,6 +194,7 @@ pub(crate) fn parse(table: &'static [Flag], args: &[String]) -> Result<Args, Str
                 .ok_or_else(|| format!("invalid boolean value {value:?} for -{name}: parse error"))?
                 .to_string(),
             (_, Some(value)) => value.to_owned(),
+            (Kind::Optional(_), None) => String::new(),
             (_, None) => rest.next().ok_or_else(|| format!("flag needs an argument: -{name}"))?.clone(),
         };
         parsed.given.push((flag.name, value));
@@ -221,6 +240,7 @@ mod tests {
         Flag::switch_off("list", ""),
         Flag::text("state", "path", ""),
         Flag::list("var", "'a=b'", ""),
+        Flag::optional("markdown", "BYTES", ""),
     ];
 
     fn check(args: &[&str], expected: &str) {
@@ -246,9 +266,21 @@ mod tests {
         check(&["-var", "-json"], "var=-json | ");
         check(&["--", "-json"], " | -json");
         check(&["-", "-json"], " | - -json");
+        check(&["-markdown", "-markdown=5", "x"], "markdown= markdown=5 | x");
         check(&["x", "-no-color", "-consolidate-warnings=false"], "no-color=true consolidate-warnings=false | x");
         check(&["--no-color=0"], "no-color=false | ");
         check(&["-deprecation", "none"], "deprecation=none | ");
+    }
+
+    #[test]
+    fn flags_after_other_arguments() {
+        let args = ["-json", "x", "-state", "s", "y", "-list=false"].map(str::to_owned);
+        let parsed = parse(TABLE, &args).and_then(|args| args.permuted()).expect("because the flags exist");
+        assert_eq!(parsed.positional, ["x", "y"]);
+        assert_eq!((parsed.is_on("json"), parsed.is_on("list"), parsed.text("state")), (true, false, Some("s")));
+        let args = ["--", "-x", "-bad"].map(str::to_owned);
+        let refused = parse(TABLE, &args).and_then(|args| args.permuted());
+        assert_eq!(refused.err().as_deref(), Some("flag provided but not defined: -bad"));
     }
 
     #[test]
@@ -263,7 +295,7 @@ mod tests {
 
     #[test]
     fn switches_have_defaults() {
-        let args = parse(TABLE, &[]).expect("because there is nothing to refuse");
+        let args = parse(TABLE, &[]).expect("because the expectations have no unknown flags");
         assert!(!args.is_on("json") && args.is_on("list") && args.is_on("consolidate-warnings"));
     }
 }

@@ -10,11 +10,21 @@ use crate::flags::{COMMON, Flag, Kind};
 /// Column at which help wraps.
 const WIDTH: usize = 79;
 
+/// The options before the subcommand.
+pub(crate) const GLOBAL: [(&str, &str); 5] = [
+    ("-chdir=DIR", "Switch to this directory before running the subcommand."),
+    ("-help", "Show this help, or the help of the given subcommand."),
+    ("-version", "Show the version, like the \"version\" subcommand."),
+    ("-install-autocomplete", "Install completion for bash, zsh and fish in their startup files."),
+    ("-uninstall-autocomplete", "Remove completion from the startup files."),
+];
+
 /// Output of `yuba -help`.
 pub(crate) fn main() -> String {
     let mut text = "Usage: yuba [global options] <subcommand> [args]\n\n".to_owned();
     let top_level: Vec<&Command> = COMMANDS.iter().copied().filter(|command| !command.name.contains(' ')).collect();
     let longest = top_level.iter().map(|command| command.name.len()).max().unwrap_or(0).max("-chdir=DIR".len());
+    let widest = GLOBAL.iter().map(|(option, _)| option.len()).max().unwrap_or(0);
     let (main, other): (Vec<&Command>, Vec<&Command>) =
         top_level.into_iter().partition(|command| PRIMARY.contains(&command.name));
     for (title, commands) in [("Main commands", main), ("All other commands", other)] {
@@ -28,12 +38,8 @@ pub(crate) fn main() -> String {
         text.push('\n');
     }
     text.push_str("Global options (use these before the subcommand, if any):\n");
-    for (option, help) in [
-        ("-chdir=DIR", "Switch to this directory before running the subcommand."),
-        ("-help", "Show this help, or the help of the given subcommand."),
-        ("-version", "Show the version, like the \"version\" subcommand."),
-    ] {
-        let _ = writeln!(text, "  {option:longest$}  {help}");
+    for (option, help) in GLOBAL {
+        let _ = writeln!(text, "  {option:widest$}  {help}");
     }
     text
 }
@@ -46,9 +52,7 @@ pub(crate) fn command(command: &Command) -> String {
         indented(&mut text, 2, paragraph);
         text.push('\n');
     }
-    let prefix = format!("{} ", command.name);
-    let subcommands: Vec<(&str, &Command)> =
-        COMMANDS.iter().copied().filter_map(|c| Some((c.name.strip_prefix(&prefix)?, c))).collect();
+    let subcommands = subcommands(command);
     if !subcommands.is_empty() {
         text.push_str("Subcommands:\n");
         let longest = subcommands.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -76,13 +80,20 @@ pub(crate) fn command(command: &Command) -> String {
     text
 }
 
+/// The commands below a command: the last word of their names, and their rows.
+pub(crate) fn subcommands(command: &Command) -> Vec<(&'static str, &'static Command)> {
+    let prefix = format!("{} ", command.name);
+    COMMANDS.iter().copied().filter_map(|c| Some((c.name.strip_prefix(&prefix)?, c))).collect()
+}
+
 /// A flag as a user would type it.
-fn spelled(flag: &Flag) -> String {
+pub(crate) fn spelled(flag: &Flag) -> String {
     match flag.kind {
         Kind::Switch(false) => format!("-{}", flag.name),
         Kind::Switch(true) => format!("-{}=false", flag.name),
         Kind::Text(value) => format!("-{}={value}", flag.name),
         Kind::List(value) => format!("-{} {value}", flag.name),
+        Kind::Optional(value) => format!("-{}[={value}]", flag.name),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::diagnostics;
 use crate::exit::Failure;
 use crate::flags::Args;
 
-/// Where a command writes JSON.
+/// Target of the JSON output of a command.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonSettings {
     /// `-json`: standard output contains JSON instead of text.

@@ -2,12 +2,14 @@
 //!
 //! The way through: [`dispatch`] finds the command in the table of [`commands`], [`flags`] parses its arguments by the
 //! command's own table, the command turns them into its settings and does its work through [`terminal::Terminal`].
-//! What a command answers becomes an exit code in one place, [`exit`].
+//! The result of a command becomes an exit code in [`exit`], and only there.
 //!
 //! Invariant: no language rule lives here.
 
 mod allocator;
+mod annotations;
 mod commands;
+mod completion;
 mod crash;
 mod deprecation;
 mod diagnostics;
@@ -17,16 +19,19 @@ mod exit;
 mod flags;
 mod help;
 mod json_into;
+mod lanes;
 mod messages;
 mod operate;
 mod operation_output;
-mod running;
+mod plan_views;
+mod reference;
 mod settings;
 mod signals;
 mod state_access;
 mod telemetry;
 mod terminal;
 mod typing;
+mod ui;
 mod words;
 
 use std::process::ExitCode;

@@ -16,7 +16,7 @@ use crate::exit::{Failure, Outcome};
 use crate::json_into::{JsonInto, JsonSettings};
 use crate::terminal::Terminal;
 
-/// Where messages go.
+/// Targets of messages.
 pub(crate) struct Messages<'t> {
     terminal: &'t mut Terminal,
     json: bool,
@@ -109,10 +109,10 @@ impl<'t> Messages<'t> {
         self.line(&diagnostic_lines(notes.iter(), &Sources::new()));
     }
 
-    /// Reports diagnostics with an empty line after each.
+    /// Reports diagnostics.
     pub(crate) fn diagnostics(&mut self, problems: &Diagnostics, sources: &Sources) {
         if !self.json {
-            self.terminal.report_spaced(problems, sources);
+            self.terminal.report(problems, sources);
         }
         self.line(&diagnostic_lines(problems.iter(), sources));
     }
@@ -146,6 +146,38 @@ impl<'t> Messages<'t> {
         self.terminal.bold(text)
     }
 
+    /// Prints what happens to the backend of a `cloud` block.
+    fn cloud_event(&mut self, event: &InitEvent) {
+        match event {
+            InitEvent::CloudBackend => {
+                let text = "Initializing cloud backend...";
+                self.say(&format!("\n{}\n", self.bold(text)), text);
+            }
+            InitEvent::CloudChanged => {
+                let text = "Cloud backend configuration has changed";
+                self.say(&format!("{text}.\n"), text);
+            }
+            InitEvent::CloudEntered(before) => {
+                let text = format!("Migrating from backend {before:?} to cloud backend");
+                self.say(&format!("{text}.\n"), &text);
+            }
+            InitEvent::CloudLeft(now) => {
+                let text = match now {
+                    Some(now) => format!("Migrating from cloud backend to backend {now:?}."),
+                    None => "Migrating from cloud backend to local state.".to_owned(),
+                };
+                self.say(&format!("{text}\n"), &text);
+            }
+            InitEvent::WorkspacesMigrated(all, selected) => {
+                let text = "Migration complete! Your workspaces are as follows:";
+                let line = |name: &String| format!("{} {name}\n", if name == selected { "*" } else { " " });
+                let list: String = all.iter().map(line).collect();
+                self.say(&format!("{}\n{list}\n", self.bold(text)), &format!("{text} {}", all.join(", ")));
+            }
+            _ => {}
+        }
+    }
+
     /// Prints the progress of an installation.
     pub(crate) fn event(&mut self, event: &InitEvent) {
         match event {
@@ -153,6 +185,11 @@ impl<'t> Messages<'t> {
                 let text = "Initializing the backend...";
                 self.say(&format!("\n{}\n", self.bold(text)), text);
             }
+            InitEvent::CloudBackend
+            | InitEvent::CloudChanged
+            | InitEvent::CloudEntered(_)
+            | InitEvent::CloudLeft(_)
+            | InitEvent::WorkspacesMigrated(..) => self.cloud_event(event),
             InitEvent::BackendChanged => {
                 let text = "Backend configuration changed!";
                 let more = "The arguments of the backend differ from those of the last initialization. Yuba looks for states in \
@@ -210,22 +247,26 @@ impl<'t> Messages<'t> {
             InitEvent::BuiltIn(provider) => self.item(&format!("{provider} is built in to Yuba")),
             InitEvent::Provider(event) => self.provider(event),
             InitEvent::LockFileCreated => {
-                let text = "Yuba has created a lock file .terraform.lock.hcl to record the provider selections it made above. \
-                            Include this file in your version control repository so that the same selections are made when \
+                let text =
+                    "Yuba has created a lock file .terraform.lock.hcl to record the provider selections it made above.";
+                let next = "Include this file in your version control repository so that the same selections are made when \
                             you run \"yuba init\" in the future.";
-                self.paragraph(text);
+                self.paragraph(text, next);
             }
             InitEvent::LockFileChanged => {
                 let text = "Yuba has made some changes to the provider dependency selections recorded in the \
-                            .terraform.lock.hcl file. Review those changes and commit them to your version control system \
-                            if they represent changes you intended to make.";
-                self.paragraph(text);
+                            .terraform.lock.hcl file.";
+                let next = "Review those changes and commit them to your version control system if they represent changes you \
+                            intended to make.";
+                self.paragraph(text, next);
             }
         }
     }
 
-    fn paragraph(&mut self, text: &str) {
-        self.say(&format!("\n{}\n", yuba_view::wrap::wrap(text, 78)), text);
+    /// Prints a fact and the next step that follows from it.
+    fn paragraph(&mut self, fact: &str, next: &str) {
+        let text = if self.terminal.shows_next_steps() { format!("{fact} {next}") } else { fact.to_owned() };
+        self.say(&format!("\n{}\n", yuba_view::wrap::wrap(&text, 78)), &text);
     }
 
     /// Prints the progress of the installation of a provider.
@@ -233,11 +274,9 @@ impl<'t> Messages<'t> {
         use installing::InstallEvent;
         if let InstallEvent::Progress { provider, received, total } = event {
             if !self.json && self.terminal.redraws() {
-                let width = self.terminal.width();
-                let drawn = self.downloads.update(provider.kind.to_string(), *received, *total, width);
-                if let Some(drawn) = drawn {
-                    self.terminal.out(&drawn);
-                    self.terminal.flush();
+                let lines = self.downloads.update(provider.kind.to_string(), *received, *total, self.terminal.size());
+                if let Some(lines) = lines {
+                    self.terminal.show_live(&lines);
                 }
             }
             return;
@@ -301,8 +340,7 @@ impl<'t> Messages<'t> {
 
     fn item_at(&mut self, level: MessageLevel, human: &str, program: &str) {
         if !self.json {
-            let cleared = self.downloads.clear();
-            self.terminal.out(&format!("{cleared}- {human}\n"));
+            self.terminal.out(&format!("- {human}\n"));
             self.terminal.flush();
         }
         self.line(&messages_json::line(level, program, &now(), Vec::new()));
@@ -315,8 +353,6 @@ impl<'t> Messages<'t> {
     /// Reports the diagnostics of an installation.
     pub(crate) fn report(&mut self, report: &Report) {
         if !self.json {
-            let cleared = self.downloads.clear();
-            self.terminal.out(cleared);
             self.terminal.report(&report.problems, &report.sources);
         }
         self.line(&diagnostic_lines(report.repeated.iter().chain(report.problems.iter()), &report.sources));

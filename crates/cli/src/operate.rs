@@ -1,21 +1,23 @@
 //! `plan`, `apply`, `destroy` and `refresh`: from settings to a project, through the phases of an operation, with output and
 //! prompts on the way.
 
-mod addresses;
+pub(crate) mod addresses;
 mod approval;
 pub(crate) mod diagnostics;
 mod settings;
 
 use std::path::Path;
 
+use yuba_addrs::ResourceMode;
 use yuba_engine::PlanOptions;
 use yuba_eval::tree::Purpose;
-use yuba_plan::Mode;
-use yuba_session::backend::LockWait;
+use yuba_plan::{Mode, Plan};
+use yuba_session::backend::{LockWait, Reservation};
 use yuba_session::clock::Tick;
 use yuba_session::provisioners::LocalProvisioners;
 use yuba_session::{Applied, LoadOptions, Loaded, Locked, Planned, Progress, Project};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+use yuba_view::report::PlanSources;
 
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
@@ -23,19 +25,27 @@ use crate::operation_output::{OperationOutput, OutputSettings};
 use crate::settings::project;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
+use crate::ui::PageEnd;
 
 use settings::OperationSettings;
 pub(crate) use settings::{Kind, parallelism};
 
 pub(crate) fn run(terminal: &mut Terminal, args: &Args, kind: Kind) -> Outcome {
+    run_with_page(terminal, args, kind, None)
+}
+
+/// The same, with a page that follows it.
+pub(crate) fn run_with_page(terminal: &mut Terminal, args: &Args, kind: Kind, page: Option<PageEnd>) -> Outcome {
     let environment = args.hosts.environment();
     let project = Project::new(project(args));
     let settings = OperationSettings::resolve(args, environment, project.files(), kind)?;
-    let mut output = OperationOutput::new(terminal, OutputSettings::resolve(args, environment)?);
-    match &settings.saved_plan {
+    let mut output = OperationOutput::new(terminal, OutputSettings::resolve(args, environment, page)?);
+    let outcome = match &settings.saved_plan {
         Some(path) => apply_saved(&mut output, &project, &settings, path),
         None => operate(&mut output, &project, &settings),
-    }
+    };
+    output.close_page();
+    outcome
 }
 
 /// Makes a plan, and shows or applies it.
@@ -47,8 +57,8 @@ fn operate(output: &mut OperationOutput<'_>, project: &Project, settings: &Opera
     if settings.kind != Kind::Refresh {
         report_overrides(output, project);
     }
-    let ask = settings.prompts.ask(output.is_json());
-    let options = LoadOptions::new(Purpose::Use).without_tests().asking(ask);
+    let ask = settings.prompts.ask(output);
+    let options = LoadOptions::new(Purpose::Use).without_tests().asking(ask).with_state();
     let loaded = match project.load(options).and_then(Loaded::ready) {
         Ok(loaded) => loaded,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
@@ -60,7 +70,7 @@ fn operate(output: &mut OperationOutput<'_>, project: &Project, settings: &Opera
         Ok(locked) => locked,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    match settings.kind {
+    let outcome = match settings.kind {
         Kind::Plan => {
             output.report(locked.encryption_warnings(), &loaded.sources);
             let planned = plan(output, locked, &settings.plan, &stop);
@@ -72,16 +82,22 @@ fn operate(output: &mut OperationOutput<'_>, project: &Project, settings: &Opera
             Ok(conclude(output, applied, &loaded.sources, settings.kind))
         }
         Kind::Apply | Kind::Destroy => {
+            project.providers().expect_apply();
             let planned = plan(output, locked, &settings.plan, &stop);
             apply(output, planned, &loaded, settings, &stop)
         }
-    }
+    };
+    // The process ends with the command: the system takes the memory back at once, which takes less time than to free each
+    // of a hundred thousand blocks. The project is freed, which ends its provider processes.
+    std::mem::forget(loaded.tree);
+    outcome
 }
 
 /// Refuses a directory without configuration, and a file for generated configuration that cannot be written.
 fn check(project: &Project, settings: &OperationSettings) -> Result<(), Diagnostic> {
     let mode = settings.plan.mode;
-    if mode != Mode::Destroy && !project.has_configuration() {
+    // `refresh` reads objects and changes none of them, so it works without configuration.
+    if settings.kind != Kind::Refresh && mode != Mode::Destroy && !project.has_configuration() {
         return Err(diagnostics::no_configuration(match settings.kind {
             Kind::Plan => "yuba plan -destroy",
             Kind::Apply | Kind::Destroy | Kind::Refresh => "yuba destroy",
@@ -95,7 +111,17 @@ fn check(project: &Project, settings: &OperationSettings) -> Result<(), Diagnost
 }
 
 fn plan<'l>(output: &OperationOutput<'_>, locked: Locked<'l>, options: &PlanOptions, stop: &Stop) -> Planned<'l> {
+    if options.refresh && options.targets.is_empty() && options.excludes.is_empty() {
+        output.expect_refresh(managed_objects(&locked));
+    }
     with_progress(output, stop, |progress| locked.plan(options, progress))
+}
+
+/// Number of managed objects in the state.
+fn managed_objects(locked: &Locked<'_>) -> usize {
+    let state = locked.state();
+    let managed = state.iter().filter(|resource| resource.addr.resource.mode == ResourceMode::Managed);
+    managed.flat_map(|resource| resource.instances.values()).map(|instance| instance.objects().count()).sum()
 }
 
 /// Runs a part of an operation, and shows its progress.
@@ -134,7 +160,7 @@ fn show(
         }
     };
     if let Some(plan) = planned.plan() {
-        output.plan(plan, loaded.project.providers());
+        output.plan(&sources(plan, &planned, loaded));
     }
     let changes = planned.has_changes();
     let code = match planned.has_failed() {
@@ -142,6 +168,8 @@ fn show(
         false if changes && settings.detailed_exit_code => 2,
         false => 0,
     };
+    // Not freed, like the configuration.
+    std::mem::forget(planned.take_plan());
     let code = end(output, planned, &loaded.sources, code);
     if code != 1 && changes {
         let shown = |path: &Path| path.display().to_string();
@@ -150,22 +178,64 @@ fn show(
     Ok(code)
 }
 
+/// The sources of reports of a plan.
+fn sources<'p>(plan: &'p Plan, planned: &'p Planned<'_>, loaded: &'p Loaded) -> PlanSources<'p> {
+    let (files, schemas) = (&loaded.sources, loaded.project.providers());
+    PlanSources { plan, tree: &loaded.tree, graph: planned.references(), files, schemas }
+}
+
 /// Shows a plan, asks for approval, and applies it.
 fn apply(
+    output: &mut OperationOutput<'_>,
+    planned: Planned<'_>,
+    loaded: &Loaded,
+    settings: &OperationSettings,
+    stop: &Stop,
+) -> Outcome {
+    apply_made(output, planned, loaded, settings, stop, 0)
+}
+
+/// How often a plan is made again because other runs have changed what it depends on.
+const RENEWALS: u32 = 20;
+
+fn apply_made(
     output: &mut OperationOutput<'_>,
     mut planned: Planned<'_>,
     loaded: &Loaded,
     settings: &OperationSettings,
     stop: &Stop,
+    renewals: u32,
 ) -> Outcome {
     let has_failed = planned.has_failed();
     if let Some(plan) =
         planned.plan().filter(|plan| !has_failed || !plan.changes.is_empty() || !plan.outputs.is_empty())
     {
-        output.plan(plan, loaded.project.providers());
+        output.plan(&sources(plan, &planned, loaded));
     }
     if has_failed {
         return Ok(end(output, planned, &loaded.sources, 1));
+    }
+    // A plan of another state than the one that is locked now is made again, and shown again.
+    let mut waiting = Waiting::attending(output, stop);
+    let reserved = planned.reserve(&mut waiting);
+    match reserved {
+        Ok(Reservation::Held) => {}
+        Ok(Reservation::Stale(addresses)) if renewals == RENEWALS => {
+            return failed(output, &planned.stale(&addresses), &loaded.sources);
+        }
+        Ok(Reservation::Stale(_)) => {
+            let locked = match planned.renew() {
+                Ok(locked) => locked,
+                Err(problems) => return failed(output, &problems, &loaded.sources),
+            };
+            output.planning_again();
+            let planned = plan(output, locked, &settings.plan, stop);
+            return apply_made(output, planned, loaded, settings, stop, renewals + 1);
+        }
+        Err(mut problems) => {
+            problems.extend(planned.end());
+            return failed(output, &problems, &loaded.sources);
+        }
     }
     if !settings.auto_approve && planned.has_changes() {
         output.report(&planned.take_diagnostics(), &loaded.sources);
@@ -192,8 +262,9 @@ fn apply_saved(
         return failed(output, &problem.into(), &Sources::new());
     }
     report_overrides(output, project);
-    let ask = settings.prompts.ask(output.is_json());
-    let options = LoadOptions::new(Purpose::Use).without_tests().asking(ask).of_snapshot(Some(&saved.snapshot));
+    let ask = settings.prompts.ask(output);
+    let options =
+        LoadOptions::new(Purpose::Use).without_tests().asking(ask).with_state().of_snapshot(Some(&saved.snapshot));
     let loaded = match project.load(options).and_then(Loaded::ready) {
         Ok(loaded) => loaded,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
@@ -205,12 +276,22 @@ fn apply_saved(
         Ok(locked) => locked,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    let planned = match locked.resume(saved) {
+    let mut planned = match locked.resume(saved) {
         Ok(planned) => planned,
         Err(problems) => return failed(output, &problems, &loaded.sources),
     };
+    let reserved = planned.reserve(&mut Waiting::attending(output, &stop));
+    match reserved {
+        Ok(Reservation::Held) => {}
+        Ok(Reservation::Stale(addresses)) => return failed(output, &planned.stale(&addresses), &loaded.sources),
+        Err(mut problems) => {
+            problems.extend(planned.end());
+            return failed(output, &problems, &loaded.sources);
+        }
+    }
     if let Some(plan) = planned.plan() {
         output.saved_plan(plan);
+        output.publish(&sources(plan, &planned, &loaded));
     }
     let applied = carry_out(output, planned, project, settings, &stop);
     Ok(conclude(output, applied, &loaded.sources, settings.kind))
@@ -221,11 +302,18 @@ fn apply_saved(
 pub(crate) struct Waiting<'w, 't> {
     output: &'w OperationOutput<'t>,
     stop: Option<Stop>,
+    /// The interrupts of an operation that has begun.
+    attended: Option<&'w Stop>,
 }
 
 impl<'w, 't> Waiting<'w, 't> {
     pub(crate) fn new(output: &'w OperationOutput<'t>) -> Waiting<'w, 't> {
-        Waiting { output, stop: None }
+        Waiting { output, stop: None, attended: None }
+    }
+
+    /// For locks that an operation takes after it has begun.
+    fn attending(output: &'w OperationOutput<'t>, stop: &'w Stop) -> Waiting<'w, 't> {
+        Waiting { output, stop: None, attended: Some(stop) }
     }
 
     /// The interrupts of the operation that follows.
@@ -236,7 +324,9 @@ impl<'w, 't> Waiting<'w, 't> {
 
 impl LockWait for Waiting<'_, '_> {
     fn starting(&mut self) {
-        self.stop.get_or_insert_with(Stop::watch);
+        if self.attended.is_none() {
+            self.stop.get_or_insert_with(Stop::watch);
+        }
     }
 
     fn slow(&mut self) {
@@ -244,11 +334,11 @@ impl LockWait for Waiting<'_, '_> {
     }
 
     fn is_interrupted(&mut self) -> bool {
-        let Some(stop) = &self.stop else { return false };
+        let Some(stop) = self.attended.or(self.stop.as_ref()) else { return false };
         let interrupt = stop.interrupt();
         self.output.tick(interrupt);
         if interrupt.count() > 1 {
-            // A request for the lock is under way and does not return: nothing was changed yet.
+            // The request for the lock is pending: nothing was changed yet.
             crate::telemetry::finish();
             std::process::exit(1);
         }

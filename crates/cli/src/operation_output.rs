@@ -1,39 +1,51 @@
-//! What is reported while changes are planned and made: to people, or to programs as lines of JSON, or to both.
+//! Reports of planning and applying: for people, as lines of JSON, or both.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use yuba_engine::{AppliedCounts, Interrupt};
 use yuba_net::Environment;
-use yuba_plan::{Action, Event, Plan};
-use yuba_provider::Providers;
+use yuba_plan::{Action, Event, Phase, Plan};
 use yuba_state::Output;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::EcoString;
 use yuba_view::json::JsonValue;
+use yuba_view::live::Operations;
 use yuba_view::machine::{self, OperationKind};
 use yuba_view::messages_json::{self, MessageLevel};
-use yuba_view::plan::Look;
+use yuba_view::plan::{Look, PieceWriter};
+use yuba_view::report::views::PlanView;
+use yuba_view::report::{PlanSources, Report};
 use yuba_view::{outputs, plan, progress};
 
 use crate::deprecation::DeprecationChoice;
 use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::{JsonInto, JsonSettings};
+use crate::lanes::in_order;
 use crate::messages::{diagnostic_lines, greeting, now};
 use crate::operate::Kind;
-use crate::running::Running;
+use crate::plan_views;
 use crate::signals;
 use crate::terminal::Terminal;
+use crate::ui::{PageEnd, Ui};
 
-/// Where things are reported.
+/// Minimum age of a frame that is replaced because of a line before it. Bursts of lines are not slowed down.
+const AFTER_LINE: Duration = Duration::from_millis(50);
+
+/// The writer of events.
 pub(crate) struct OperationOutput<'t> {
     inner: RefCell<Inner<'t>>,
     json: bool,
     look: Look,
     concise: bool,
+    verbose: bool,
+    /// Time of the first event: durations are measured from here.
+    start: Instant,
     deprecation: DeprecationChoice,
+    view: PlanView,
 }
 
 /// Settings of the output of an operation.
@@ -46,22 +58,39 @@ pub(crate) struct OutputSettings {
     show_sensitive: bool,
     /// `-concise`
     concise: bool,
+    /// `-verbose`
+    verbose: bool,
     /// `TF_IN_AUTOMATION`
     in_automation: bool,
     /// `-deprecation`
     deprecation: DeprecationChoice,
+    /// `-ui`, or the page of `yuba ui`
+    page: Option<Ui>,
+    /// `-summary` and others
+    view: PlanView,
 }
 
 impl OutputSettings {
     /// Resolves the settings, and opens the file of `-json-into`.
-    pub(crate) fn resolve(args: &Args, environment: &Environment) -> Result<OutputSettings, Failure> {
+    ///
+    /// `page` is the page that the command always serves; other commands serve one with `-ui`.
+    pub(crate) fn resolve(
+        args: &Args,
+        environment: &Environment,
+        page: Option<PageEnd>,
+    ) -> Result<OutputSettings, Failure> {
+        let wants_page = args.table_has("ui") && args.is_on("ui");
+        let page = page.or(wants_page.then_some(PageEnd::WithRun));
         Ok(OutputSettings {
+            view: plan_views::resolve(args)?,
             into: JsonInto::open(&JsonSettings::resolve(args)?)?,
             json: args.is_on("json"),
             show_sensitive: args.table_has("show-sensitive") && args.is_on("show-sensitive"),
             concise: args.is_on("concise"),
+            verbose: args.table_has("verbose") && args.is_on("verbose"),
             in_automation: environment.get("TF_IN_AUTOMATION").is_some(),
             deprecation: args.deprecation().unwrap_or_default(),
+            page: page.map(Ui::start).transpose()?,
         })
     }
 }
@@ -69,7 +98,10 @@ impl OutputSettings {
 struct Inner<'t> {
     terminal: &'t mut Terminal,
     into: Option<JsonInto>,
-    running: Running,
+    page: Option<Ui>,
+    operations: Operations,
+    /// Time of the last frame of the live display.
+    drawn: Duration,
     /// Number of reported interrupts.
     interrupts: u8,
 }
@@ -77,10 +109,18 @@ struct Inner<'t> {
 impl<'t> OperationOutput<'t> {
     /// Begins the output with the version, for programs.
     pub(crate) fn new(terminal: &'t mut Terminal, settings: OutputSettings) -> OperationOutput<'t> {
-        let OutputSettings { json, into, show_sensitive, concise, in_automation, deprecation } = settings;
+        let OutputSettings { json, into, show_sensitive, concise, verbose, in_automation, deprecation, view, page } =
+            settings;
+        if let Some(page) = &page {
+            terminal.err(&page.greeting());
+            terminal.flush();
+        }
         let look = Look { style: terminal.style(), width: terminal.width(), show_sensitive, in_automation };
-        let inner = Inner { terminal, into, running: Running::default(), interrupts: 0 };
-        let output = OperationOutput { inner: RefCell::new(inner), json, look, concise, deprecation };
+        let (operations, drawn) = (Operations::default(), Duration::ZERO);
+        let inner = Inner { terminal, into, page, operations, drawn, interrupts: 0 };
+        let start = Instant::now();
+        let output =
+            OperationOutput { inner: RefCell::new(inner), json, look, concise, verbose, start, deprecation, view };
         output.lines(&greeting());
         output
     }
@@ -116,15 +156,11 @@ impl<'t> OperationOutput<'t> {
 
     fn human(&self, text: &str) {
         if !self.json {
-            let mut inner = self.inner.borrow_mut();
-            match inner.running.erase() {
-                Some(erase) => inner.terminal.out(&(erase + text)),
-                None => inner.terminal.out(text),
-            }
+            self.inner.borrow_mut().terminal.out(text);
         }
     }
 
-    /// How often [`OperationOutput::tick`] wants to be called while others work.
+    /// Interval between calls of [`OperationOutput::tick`] while operations run.
     pub(crate) fn beat(&self) -> Duration {
         let draws = self.draws();
         Duration::from_millis(if draws { 100 } else { 500 })
@@ -134,7 +170,7 @@ impl<'t> OperationOutput<'t> {
         !self.json && !self.concise && self.inner.borrow().terminal.redraws()
     }
 
-    /// Shows what is under way, and says when somebody asked to stop.
+    /// Shows the operations in progress, and confirms a request to stop.
     pub(crate) fn tick(&self, interrupt: &Interrupt) {
         let asked = interrupt.count().min(2);
         let reported = std::mem::replace(&mut self.inner.borrow_mut().interrupts, asked);
@@ -142,13 +178,8 @@ impl<'t> OperationOutput<'t> {
             self.human(&format!("{text}\n"));
             self.lines(&messages_json::line(MessageLevel::Info, text, &now(), vec![("type", JsonValue::from("log"))]));
         }
-        if self.draws() {
-            let mut inner = self.inner.borrow_mut();
-            let block = inner.running.draw(self.look.style, self.look.width);
-            inner.terminal.out(&block);
-            inner.terminal.flush();
-        }
-        let (people, programs) = self.inner.borrow_mut().running.beat(self.look.style, now);
+        self.draw(Duration::ZERO);
+        let (people, programs) = self.slow_operations();
         if !people.is_empty() && !self.concise && !self.draws() {
             self.human(&people);
         }
@@ -157,10 +188,52 @@ impl<'t> OperationOutput<'t> {
         }
     }
 
-    /// Nothing is under way any more; whoever asked to stop hears that they were heard.
+    /// Draws the live display, unless the last frame is not as old as `age`.
+    fn draw(&self, age: Duration) {
+        if self.draws() {
+            let inner = &mut *self.inner.borrow_mut();
+            let now = self.start.elapsed();
+            if now.saturating_sub(inner.drawn) >= age {
+                inner.drawn = now;
+                let frame = inner.operations.frame(inner.terminal.size(), now);
+                inner.terminal.show_live(&frame);
+            }
+        }
+    }
+
+    /// Lines about operations that have taken ten seconds more since they were reported last: for people, and for programs.
+    fn slow_operations(&self) -> (String, String) {
+        let (mut people, mut programs) = (String::new(), String::new());
+        let inner = &mut *self.inner.borrow_mut();
+        for (started, seconds) in inner.operations.slow(self.start.elapsed()) {
+            if let Some(line) = progress::still(started, seconds, self.look.style) {
+                let _ = writeln!(people, "{line}");
+            }
+            if let Event::Started { addr, phase, .. } = started {
+                programs += &machine::progress(addr, *phase, seconds, &now());
+            }
+        }
+        (people, programs)
+    }
+
+    /// Clears the operations in progress and prints the confirmation of a request to stop.
     pub(crate) fn rest(&self, interrupt: &Interrupt) {
-        self.inner.borrow_mut().running.settle();
+        self.inner.borrow_mut().operations.settle();
         self.tick(interrupt);
+        let refreshed = self.inner.borrow_mut().operations.take_refreshed();
+        if let Some((count, seconds)) = refreshed.filter(|_| self.counts_refreshes()) {
+            self.human(&format!("{}\n", progress::refreshed(count, seconds, self.look.style)));
+        }
+    }
+
+    /// Whether refreshed objects are counted instead of listed.
+    fn counts_refreshes(&self) -> bool {
+        self.draws() && !self.verbose
+    }
+
+    /// Number of objects that planning refreshes.
+    pub(crate) fn expect_refresh(&self, total: usize) {
+        self.inner.borrow_mut().operations.expect_refresh(total);
     }
 
     /// From here on the changes of a plan are made.
@@ -171,7 +244,7 @@ impl<'t> OperationOutput<'t> {
             _ => 1,
         };
         let total = plan.changes.iter().map(|change| steps(change.action)).sum();
-        self.inner.borrow_mut().running.expect(total);
+        self.inner.borrow_mut().operations.expect_changes(total);
     }
 
     /// Says something to programs: whole lines.
@@ -182,6 +255,9 @@ impl<'t> OperationOutput<'t> {
         }
         if let Some(into) = &mut inner.into {
             into.write(lines);
+        }
+        if let Some(page) = &inner.page {
+            page.lines(lines);
         }
     }
 
@@ -194,19 +270,48 @@ impl<'t> OperationOutput<'t> {
         self.lines(&messages_json::line(MessageLevel::Info, text, &now(), kind));
     }
 
-    /// Whether programs listen, to the output or to a file.
+    /// Reports that the plan is made again.
+    pub(crate) fn planning_again(&self) {
+        let text = "Other runs have changed objects that the plan depends on. Planning again...";
+        self.human(&format!("{text}\n"));
+        self.inner.borrow_mut().terminal.flush();
+        let kind = vec![("type", JsonValue::from("log"))];
+        self.lines(&messages_json::line(MessageLevel::Info, text, &now(), kind));
+    }
+
+    /// Whether programs listen, to the output, to a file or to a page.
     fn has_programs(&self) -> bool {
-        self.json || self.inner.borrow().into.is_some()
+        let inner = self.inner.borrow();
+        self.json || inner.into.is_some() || inner.page.is_some()
+    }
+
+    /// Shows the report of a plan on the page, if there is one.
+    pub(crate) fn publish(&self, from: &PlanSources<'_>) {
+        if let Some(page) = &self.inner.borrow().page {
+            page.publish(&Report::of_plan(from));
+        }
+    }
+
+    /// Ends the page, if there is one.
+    pub(crate) fn close_page(self) {
+        let Inner { terminal, page, .. } = self.inner.into_inner();
+        if let Some(page) = page {
+            page.finish(terminal);
+        }
     }
 
     /// Says what happens.
     pub(crate) fn event(&self, event: &Event) {
-        let seconds = self.inner.borrow_mut().running.event(event);
+        let seconds = self.inner.borrow_mut().operations.event(event, self.start.elapsed());
+        let is_counted = matches!(event, Event::Started { phase: Phase::Refresh, .. }) && self.counts_refreshes();
         if !self.json
             && !self.concise
+            && !is_counted
             && let Some(line) = progress::line(event, seconds, self.look.style)
         {
             self.human(&format!("{line}\n"));
+            // The line has removed the frame.
+            self.draw(AFTER_LINE);
         }
         if self.has_programs() {
             self.lines(&machine::event(event, seconds, &now()));
@@ -214,29 +319,44 @@ impl<'t> OperationOutput<'t> {
     }
 
     /// Shows a plan.
-    pub(crate) fn plan(&mut self, planned: &Plan, schemas: &dyn Providers) {
-        if !self.json {
-            plan::render_in_pieces(planned, schemas, self.look, &mut |piece| self.human(piece));
+    pub(crate) fn plan(&mut self, from: &PlanSources<'_>) {
+        if self.json {
+        } else if self.view.is_special() {
+            self.human(&plan_views::render(from, &self.view, self.look));
+        } else {
+            self.usual_plan(from);
         }
         if self.has_programs() {
-            self.lines(&machine::plan(planned, &now()));
+            self.lines(&machine::plan(from.plan, &now()));
+        }
+        self.publish(from);
+    }
+
+    /// Shows a plan in its usual form. Where it is longer than the screen, it ends with what can be lost.
+    fn usual_plan(&self, from: &PlanSources<'_>) {
+        let mut writer = InOrder { output: self, lines: 0 };
+        plan::render_in_pieces(from.plan, from.schemas, self.look, &mut writer);
+        let lines = writer.lines;
+        let height = self.inner.borrow().terminal.height();
+        if let Some(height) = height.filter(|height| lines > *height) {
+            self.human(&plan_views::digest(from, height, self.look));
         }
     }
 
-    /// Tells programs what a plan that was made before is about to do; people have seen it.
+    /// Reports the changes of a saved plan as machine-readable messages; people have seen them.
     pub(crate) fn saved_plan(&mut self, saved: &Plan) {
         if self.has_programs() {
             self.lines(&machine::planned_changes(saved, &now()));
         }
     }
 
-    /// What can be done with a plan that was not applied.
+    /// Next steps for a plan that was not applied.
     pub(crate) fn next_steps(&mut self, saved: Option<&str>, generated: Option<&str>) {
         let text = plan::next_steps(saved, generated, self.look);
         self.human(&text);
     }
 
-    /// Shows what there is to say.
+    /// Shows diagnostics.
     pub(crate) fn report(&mut self, problems: &Diagnostics, sources: &Sources) {
         let wanted = self.deprecation.wanted(problems.clone());
         if !self.json {
@@ -281,5 +401,22 @@ impl<'t> OperationOutput<'t> {
                 self.lines(&machine::outputs(values, &now()));
             }
         }
+    }
+}
+
+/// Writes the pieces of a plan for people.
+struct InOrder<'o, 't> {
+    output: &'o OperationOutput<'t>,
+    /// Number of lines so far.
+    lines: usize,
+}
+
+impl PieceWriter for InOrder<'_, '_> {
+    fn write(&mut self, piece: &str) {
+        self.lines += piece.matches('\n').count();
+        self.output.human(piece);
+    }
+    fn write_all(&mut self, count: usize, make: &(dyn Fn(usize) -> String + Sync)) {
+        in_order(count, make, &mut |piece| self.write(piece));
     }
 }

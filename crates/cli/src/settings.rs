@@ -15,6 +15,7 @@ use yuba_session::workspaces::Selected;
 use yuba_session::{Project, ProjectSettings};
 
 use crate::flags::{Args, Flag};
+use crate::operation_output::OperationOutput;
 use crate::telemetry::Telemetry;
 use crate::typing::{self, Unseen};
 
@@ -57,7 +58,7 @@ impl Settings {
         self.project.providers()
     }
 
-    /// How to speak to hosts, and what the CLI configuration says.
+    /// Clients for hosts, and the CLI configuration.
     pub(crate) fn hosts(&self) -> &Arc<Hosts> {
         self.project.hosts()
     }
@@ -90,7 +91,7 @@ pub(crate) fn project(args: &Args) -> ProjectSettings {
     }
 }
 
-/// How providers are found and started, as the environment and the CLI configuration say.
+/// Settings for finding and starting providers, from the environment and the CLI configuration.
 fn provider_settings(
     data_dir: &Path,
     environment: &Environment,
@@ -133,8 +134,8 @@ impl Prompts {
     }
 
     /// Asks for values of variables, unless prompts are disabled or the output is for programs.
-    pub(crate) fn ask(self, is_json: bool) -> Option<Ask> {
-        (self == Prompts::Enabled && !is_json).then(prompt_for_values)
+    pub(crate) fn ask(self, output: &OperationOutput<'_>) -> Option<Ask> {
+        (self == Prompts::Enabled && !output.is_json()).then(prompt_for_values)
     }
 }
 

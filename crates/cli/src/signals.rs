@@ -19,6 +19,14 @@ pub(crate) const SECOND: &str = "\nTwo interrupts received. Stopping now. All fi
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
 
+/// The message of an interrupt was written beside the output of the command.
+static WRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether the message of an interrupt was written since the last call.
+pub(crate) fn take_written() -> bool {
+    WRITTEN.swap(false, Ordering::SeqCst)
+}
+
 /// Whether the running operation handles interrupts, so that they do not end the process at once.
 pub(crate) fn are_handled() -> bool {
     HANDLED.load(Ordering::SeqCst)
@@ -40,6 +48,7 @@ impl Cancel {
                 let mut signals = signals.forever();
                 if signals.next().is_some() {
                     raised.store(true, Ordering::SeqCst);
+                    WRITTEN.store(true, Ordering::SeqCst);
                     let _ = std::io::stderr().write_all(FIRST.as_bytes());
                     client.interrupt();
                 }

@@ -1,10 +1,10 @@
-//! What commands that work on a state have in common: their flags, and how they get at it.
+//! Shared flags of commands that work on a state, and access to the state.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
-use yuba_session::backend::{self, OpenState, Refusal, StateFlags, StateLocation};
+use yuba_session::backend::{self, LockWait, OpenState, Refusal, StateFlags, StateLocation, VersionCheck};
 use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
 use yuba_syntax::{Code, Diagnostics};
@@ -16,6 +16,7 @@ use crate::exit::Failure;
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::Settings;
+use crate::signals::Stop;
 
 /// `-state` of commands that look at a state.
 pub(crate) const STATE: Flag =
@@ -33,7 +34,7 @@ pub(crate) const BACKUP: Flag = Flag::text(
     "File for the backup of the state. The default is the path of the state file with the extension \".backup\". \"-\" disables \
      the backup.",
 );
-/// `-backup` of commands that always keep a backup.
+/// `-backup` of commands that always write a backup.
 pub(crate) const BACKUP_ALWAYS: Flag = Flag::text(
     "backup",
     "path",
@@ -48,11 +49,14 @@ pub(crate) const LOCK: Flag = Flag::switch_off(
 pub(crate) const LOCK_TIMEOUT: Flag =
     Flag::text("lock-timeout", "0s", "Duration to wait for the state lock, like \"30s\" or \"5m\".");
 /// `-ignore-remote-version`
-pub(crate) const IGNORE_REMOTE_VERSION: Flag = Flag::switch("ignore-remote-version", "");
+pub(crate) const IGNORE_REMOTE_VERSION: Flag = Flag::switch(
+    "ignore-remote-version",
+    "Write the state even if its workspace is set to another version on the server of the backend \"remote\" or the cloud block.",
+);
 /// `-show-sensitive`
 pub(crate) const SHOW_SENSITIVE: Flag = Flag::switch("show-sensitive", "Show sensitive values.");
 
-/// What the flags say about the state.
+/// Flags about the state.
 pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
     let path = |name: &str| args.text(name).filter(|path| !path.is_empty()).map(PathBuf::from);
     let lock_timeout = match args.text("lock-timeout") {
@@ -71,7 +75,17 @@ pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
         backup: path("backup"),
         lock: args.text("lock") != Some("false"),
         lock_timeout,
+        version: VersionCheck::Skipped,
     })
+}
+
+/// The same for commands that may upgrade the format of a state.
+pub(crate) fn flags_of_change(args: &Args) -> Result<StateFlags, Failure> {
+    let version = match args.is_on("ignore-remote-version") {
+        true => VersionCheck::Warned,
+        false => VersionCheck::Required,
+    };
+    Ok(StateFlags { version, ..flags(args)? })
 }
 
 /// Fails where the configuration has errors. Commands that exchange or change the state without it check that first.
@@ -79,7 +93,7 @@ pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
     state::usable_configuration(settings.project(), Purpose::Look)
 }
 
-/// Where the state is.
+/// Location of the state.
 pub(crate) fn location(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     let selected = settings.selected();
     if selected.is_overridden && !is_valid_name(&selected.name) {
@@ -88,7 +102,7 @@ pub(crate) fn location(settings: &Settings, flags: &StateFlags) -> Result<StateL
     backend::find(settings.project(), flags)
 }
 
-/// Where a state is that a command changes and always keeps a backup of.
+/// Location of a state that a command changes and always backs up.
 pub(crate) fn location_with_backup(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     check_configuration(settings)?;
     let location = location(settings, flags)?;
@@ -110,10 +124,48 @@ pub(crate) fn open(
     flags: &StateFlags,
     unreadable: &'static Code,
 ) -> Result<OpenState, Refusal> {
-    let opened = location.open(operation, flags, &mut || messages.locking());
+    let opened = location.open(operation, flags, &mut StateWait::new(messages));
     let mut opened = opened.map_err(|failure| Refusal::from(failure.under(unreadable)))?;
     messages.note(&std::mem::take(&mut opened.notes));
     Ok(opened)
+}
+
+/// Follows the lock of a command that changes a state. From the request for the lock on, the first Ctrl-C ends the wait for it and otherwise
+/// lets the command complete, so that it releases the lock.
+pub(crate) struct StateWait<'m, 't> {
+    messages: &'m mut Messages<'t>,
+    stop: Option<Stop>,
+}
+
+impl<'m, 't> StateWait<'m, 't> {
+    pub(crate) fn new(messages: &'m mut Messages<'t>) -> StateWait<'m, 't> {
+        StateWait { messages, stop: None }
+    }
+
+    /// The interrupts of the operation that follows.
+    pub(crate) fn into_stop(self) -> Stop {
+        self.stop.unwrap_or_else(Stop::watch)
+    }
+}
+
+impl LockWait for StateWait<'_, '_> {
+    fn starting(&mut self) {
+        self.stop.get_or_insert_with(Stop::watch);
+    }
+
+    fn slow(&mut self) {
+        self.messages.locking();
+    }
+
+    fn is_interrupted(&mut self) -> bool {
+        let interrupts = self.stop.as_ref().map_or(0, |stop| stop.interrupt().count());
+        if interrupts > 1 {
+            // A request for the lock is pending: nothing was changed yet.
+            crate::telemetry::finish();
+            std::process::exit(1);
+        }
+        interrupts > 0
+    }
 }
 
 /// Lets others at a state again, whatever came of the work with it.

@@ -59,7 +59,7 @@ impl Telemetry {
         Ok(Telemetry { log })
     }
 
-    /// Where the logs of providers go.
+    /// Target of the logs of providers.
     pub(crate) fn provider_sink(&self) -> LogSink {
         log::provider_sink(&self.log)
     }
@@ -87,7 +87,7 @@ fn end_profile_on_signals() {
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            // A command that handles signals comes to its own end.
+            // A command that handles signals ends by itself.
             if !crate::signals::are_handled() {
                 finish();
                 let _ = signal_hook::low_level::emulate_default_handler(signal);

@@ -2,32 +2,47 @@
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
+use yuba_net::Environment;
 use yuba_syntax::{Diagnostics, Severity, Sources};
-use yuba_view::diagnostic::{self, Style};
+use yuba_view::annotations::{RepositoryPath, github};
+use yuba_view::diagnostic::{self, Frame, Style};
+use yuba_view::live::{LiveBlock, Size};
 use yuba_view::plan::Look;
 
+use crate::annotations;
+use crate::exit::Failure;
 use crate::flags::Args;
+
+mod colors;
+
+use colors::{ColorChoice, OutputKind};
 
 /// Width of text if the output is not a terminal.
 const DEFAULT_WIDTH: usize = 78;
 
-/// How diagnostics are shown, as the flags of every command say.
+/// Number of lines of a terminal that does not say how many it has.
+const DEFAULT_ROWS: usize = 24;
+
+/// Settings for diagnostics, from flags of every command.
 pub(crate) struct DisplaySettings {
     no_color: bool,
     diagnostics: diagnostic::Options,
+    annotations: Option<RepositoryPath>,
 }
 
 impl DisplaySettings {
     /// The values of the flags.
-    pub(crate) fn resolve(args: &Args) -> DisplaySettings {
-        DisplaySettings {
+    pub(crate) fn resolve(args: &Args) -> Result<DisplaySettings, Failure> {
+        Ok(DisplaySettings {
+            annotations: annotations::resolve(args)?,
             no_color: args.is_on("no-color"),
             diagnostics: diagnostic::Options {
                 compact_warnings: args.is_on("compact-warnings"),
                 consolidate_warnings: args.is_on("consolidate-warnings"),
                 consolidate_errors: args.is_on("consolidate-errors"),
+                ..diagnostic::Options::default()
             },
-        }
+        })
     }
 }
 
@@ -36,13 +51,25 @@ pub(crate) struct Terminal {
     stdout: Stream,
     stderr: Stream,
     diagnostics: diagnostic::Options,
+    /// What follows each diagnostic.
+    diagnostic_end: &'static str,
     redraws: bool,
+    /// `-format=github`: every diagnostic is written as a workflow command, too.
+    annotations: Option<RepositoryPath>,
+    /// `TF_IN_AUTOMATION`
+    in_automation: bool,
+    /// Standard output is a terminal.
+    is_terminal: bool,
+    /// The live display at the end of standard output.
+    live: LiveBlock,
 }
 
 struct Stream {
     file: File,
     colour: bool,
     width: usize,
+    /// Lines of a terminal.
+    height: Option<usize>,
     /// Something was written.
     used: bool,
     /// The reader has gone or the device is full: nothing more is written.
@@ -56,41 +83,70 @@ enum File {
 
 impl Terminal {
     /// The streams of this process, before any flag is known.
-    pub(crate) fn new() -> Terminal {
-        let colour_wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    pub(crate) fn new(environment: &Environment) -> Terminal {
         let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+        let term = environment.get("TERM");
+        let choice = ColorChoice::of(environment);
+        let colour = |is_terminal: bool| {
+            choice.applies_to(match is_terminal {
+                true if term == Some("dumb") => OutputKind::DumbTerminal,
+                true => OutputKind::Terminal,
+                false => OutputKind::Other,
+            })
+        };
+        // Pipes and files get frames, as OpenTofu writes them, whether or not they get colors.
+        let has_frame = environment.get("NO_COLOR").is_none() && !(stderr.is_terminal() && term == Some("dumb"));
+        let frame = if has_frame { Frame::Drawn } else { Frame::Omitted };
+        let in_automation = environment.get("TF_IN_AUTOMATION").is_some();
         Terminal {
-            redraws: stdout.is_terminal() && !dumb,
+            in_automation,
+            is_terminal: stdout.is_terminal(),
+            // Runs in automation get lines even if their output is a terminal. So do runs that log to it: a log line in a frame would move
+            // the frame.
+            redraws: stdout.is_terminal()
+                && term.is_some_and(|term| term != "dumb")
+                && !in_automation
+                && !logs_to_terminal(environment),
+            live: LiveBlock::default(),
             stdout: Stream {
-                colour: colour_wanted && stdout.is_terminal(),
+                colour: colour(stdout.is_terminal()),
                 width: width(terminal_size::terminal_size_of(&stdout)),
+                height: height(terminal_size::terminal_size_of(&stdout)),
                 file: File::Stdout(stdout),
                 used: false,
                 failed: None,
             },
             stderr: Stream {
-                colour: colour_wanted && stderr.is_terminal(),
+                colour: colour(stderr.is_terminal()),
                 width: width(terminal_size::terminal_size_of(&stderr)),
+                height: height(terminal_size::terminal_size_of(&stderr)),
                 file: File::Stderr(stderr),
                 used: false,
                 failed: None,
             },
-            diagnostics: diagnostic::Options::default(),
+            diagnostics: diagnostic::Options { frame, ..diagnostic::Options::default() },
+            diagnostic_end: "",
+            annotations: None,
         }
+    }
+
+    /// Prints an empty line after each diagnostic from here on.
+    pub(crate) fn space_diagnostics(&mut self) {
+        self.diagnostic_end = "\n";
     }
 
     /// Applies the flags that every command has.
     pub(crate) fn configure(&mut self, settings: &DisplaySettings) {
+        self.annotations.clone_from(&settings.annotations);
+        self.diagnostics = diagnostic::Options { frame: self.diagnostics.frame, ..settings.diagnostics };
         if settings.no_color {
             self.disable_colour();
         }
-        self.diagnostics = settings.diagnostics;
     }
 
-    /// Writes no colours from here on.
+    /// Writes no colors and no frames from here on.
     pub(crate) fn disable_colour(&mut self) {
+        self.diagnostics.frame = Frame::Omitted;
         self.stdout.colour = false;
         self.stderr.colour = false;
     }
@@ -102,7 +158,42 @@ impl Terminal {
 
     /// Writes data to standard output that need not be text.
     pub(crate) fn out_bytes(&mut self, bytes: &[u8]) {
+        self.clear_live();
         self.stdout.write(bytes);
+    }
+
+    /// Replaces the live display, which other output removes.
+    pub(crate) fn show_live(&mut self, lines: &[String]) {
+        let style = self.style();
+        if crate::signals::take_written() {
+            self.live = LiveBlock::default();
+        }
+        let drawn = self.live.draw(lines, self.size().columns, style);
+        if !drawn.is_empty() {
+            self.stdout.write(drawn.as_bytes());
+            self.stdout.flush();
+        }
+    }
+
+    /// Removes the live display. Returns whether there was one.
+    fn clear_live(&mut self) -> bool {
+        if crate::signals::take_written() {
+            // The message of an interrupt stands below the frame, which stays where it is.
+            self.live = LiveBlock::default();
+        }
+        let erase = self.live.erase(self.size().columns);
+        if !erase.is_empty() {
+            self.stdout.write(erase.as_bytes());
+        }
+        !erase.is_empty()
+    }
+
+    /// The size of standard output now: the user may have changed it.
+    pub(crate) fn size(&self) -> Size {
+        match &self.stdout.file {
+            File::Stdout(stdout) if self.redraws => size(terminal_size::terminal_size_of(stdout)),
+            _ => size(None),
+        }
     }
 
     /// Whether anything was written to standard output.
@@ -112,43 +203,16 @@ impl Terminal {
 
     /// Writes talk to standard error, as it is.
     pub(crate) fn err(&mut self, text: &str) {
+        if self.clear_live() {
+            self.stdout.flush();
+        }
         self.stderr.write(text.as_bytes());
     }
 
     /// Shows diagnostics: errors on standard error, warnings on standard output, as OpenTofu does.
     pub(crate) fn report(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
-        self.report_with(diagnostics, sources, "");
-    }
-
-    /// The same, with an empty line after each.
-    pub(crate) fn report_spaced(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
-        self.report_with(diagnostics, sources, "\n");
-    }
-
-    /// Shows diagnostics on standard error without colors, before the arguments are parsed.
-    pub(crate) fn report_plain(&mut self, diagnostics: &Diagnostics) {
-        let width = self.stderr.width;
-        for (_, text) in diagnostic::render_all(diagnostics, &Sources::new(), Style::Plain, width, &self.diagnostics) {
-            self.err(&text);
-        }
-    }
-
-    /// The same where standard output is for data: warnings go to standard error too.
-    pub(crate) fn report_aside(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
         let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };
-        for (_, text) in diagnostic::render_all(diagnostics, sources, style, self.stderr.width, &self.diagnostics) {
-            self.err(&text);
-        }
-    }
-
-    /// How plans and states are shown on standard output.
-    pub(crate) fn look(&self) -> Look {
-        let style = if self.stdout.colour { yuba_view::Style::Coloured } else { yuba_view::Style::Plain };
-        Look { style, width: self.stdout.width, ..Look::default() }
-    }
-
-    fn report_with(&mut self, diagnostics: &Diagnostics, sources: &Sources, end: &str) {
-        let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };
+        let end = self.diagnostic_end;
         for (severity, text) in
             diagnostic::render_all(diagnostics, sources, style, self.stderr.width, &self.diagnostics)
         {
@@ -157,16 +221,64 @@ impl Terminal {
                 Severity::Warning => self.out(&format!("{text}{end}")),
             }
         }
+        if let Some(repository) = &self.annotations {
+            let lines = github::render(diagnostics, sources, repository);
+            self.annotate(&lines);
+        }
     }
 
-    /// How texts on standard output are drawn.
+    /// Where annotations of files begin, if they are requested.
+    pub(crate) fn annotations(&self) -> Option<&RepositoryPath> {
+        self.annotations.as_ref()
+    }
+
+    /// Writes workflow commands. They go to standard error, so that files with the text of a plan do not contain them.
+    pub(crate) fn annotate(&mut self, lines: &str) {
+        self.err(lines);
+    }
+
+    /// Shows diagnostics on standard error without colors, before the arguments are parsed.
+    pub(crate) fn report_plain(&mut self, diagnostics: &Diagnostics) {
+        let width = self.stderr.width;
+        let options = diagnostic::Options { frame: Frame::Omitted, ..self.diagnostics };
+        for (_, text) in diagnostic::render_all(diagnostics, &Sources::new(), Style::Plain, width, &options) {
+            self.err(&text);
+        }
+    }
+
+    /// The same where standard output is for data: warnings go to standard error too.
+    pub(crate) fn report_aside(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
+        let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };
+        let end = self.diagnostic_end;
+        for (_, text) in diagnostic::render_all(diagnostics, sources, style, self.stderr.width, &self.diagnostics) {
+            self.err(&format!("{text}{end}"));
+        }
+    }
+
+    /// Settings for plans and states on standard output.
+    pub(crate) fn look(&self) -> Look {
+        let style = if self.stdout.colour { yuba_view::Style::Coloured } else { yuba_view::Style::Plain };
+        Look { style, width: self.stdout.width, ..Look::default() }
+    }
+
+    /// Style of text on standard output.
     pub(crate) fn style(&self) -> Style {
         if self.stdout.colour { Style::Coloured } else { Style::Plain }
     }
 
-    /// Whether what was written to standard output can be written over.
+    /// Whether standard output shows a live display: it is a terminal with control sequences.
     pub(crate) fn redraws(&self) -> bool {
-        self.redraws
+        self.redraws && self.stdout.colour
+    }
+
+    /// Whether a person reads standard output while the command runs.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.is_terminal && !self.in_automation
+    }
+
+    /// Whether messages about next steps are shown: a person reads them, not a pipeline.
+    pub(crate) fn shows_next_steps(&self) -> bool {
+        !self.in_automation
     }
 
     /// Shows what was written to standard output so far.
@@ -174,9 +286,14 @@ impl Terminal {
         self.stdout.flush();
     }
 
-    /// How wide standard output is.
+    /// Width of standard output.
     pub(crate) fn width(&self) -> usize {
         self.stdout.width
+    }
+
+    /// Lines of standard output, if it is a terminal.
+    pub(crate) fn height(&self) -> Option<usize> {
+        self.stdout.height
     }
 
     /// In bold letters, where standard output can show them.
@@ -198,6 +315,7 @@ impl Terminal {
 
     /// Flushes; an output that could not be written is an error unless its reader just left.
     pub(crate) fn finish(&mut self, code: u8) -> u8 {
+        self.clear_live();
         self.stdout.flush();
         match self.stdout.failed.take() {
             Some(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -231,9 +349,25 @@ impl Stream {
     }
 }
 
+/// Whether log lines are written to standard error.
+fn logs_to_terminal(environment: &Environment) -> bool {
+    let is_set = |name| environment.get(name).is_some_and(|value| value != "off");
+    ["TF_LOG", "TF_LOG_CORE", "TF_LOG_PROVIDER"].into_iter().any(is_set) && !is_set("TF_LOG_PATH")
+}
+
+fn size(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Size {
+    let rows = size.map_or(0, |(_, terminal_size::Height(rows))| usize::from(rows));
+    Size { columns: width(size), rows: if rows == 0 { DEFAULT_ROWS } else { rows } }
+}
+
 fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
     match size {
         Some((terminal_size::Width(columns), _)) if columns > 0 => usize::from(columns),
         _ => DEFAULT_WIDTH,
     }
+}
+
+/// Lines of a terminal whose size is known.
+fn height(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
+    size.map(|(_, terminal_size::Height(lines))| usize::from(lines)).filter(|lines| *lines > 0)
 }

@@ -65,7 +65,7 @@ mod terminal {
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
     use signal_hook::consts::{SIGINT, SIGTERM};
 
-    /// How the terminal was, while it hides what is typed.
+    /// Previous settings of the terminal, while it hides input.
     static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
     static WATCH: Once = Once::new();
     /// A prompt waits for a line and handles signals.

@@ -182,7 +182,7 @@ impl Stage {
         }
     }
 
-    /// What is there after all steps.
+    /// The files after all steps.
     fn conclude(mut self) -> String {
         let record = std::fs::read(self.sandbox.dir().join(".terraform/terraform.tfstate")).unwrap_or_default();
         let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
@@ -354,7 +354,7 @@ fn wanted(name: &str, observed: &str) -> String {
         "none to local, local state is broken" => {
             wanted.replace("backend...\n  exit 1", "backend...\n  Error: Error reading local state\n  exit 1")
         }
-        // `plan` names the mistake, which `init` would only repeat.
+        // `plan` names the error, which `init` would only repeat.
         "unknown argument" => {
             wanted.replace("Backend initialization required, please run \"yuba init\"", "Unsupported argument")
         }

@@ -1,10 +1,10 @@
-//! Lifecycle arguments, conditions and provisioners, crossed with the place of their block and with every operation.
+//! Lifecycle arguments, conditions and provisioners, crossed with the location of their block and with every operation.
 //!
 //! `lifecycle_table.txt` has the outcomes of OpenTofu 1.12.6. To observe them again, set `YUBA_TABLE_PEER` to the path of
 //! the `tofu` executable and run this test: it writes the file instead of comparing.
 //!
-//! An outcome is independent of the place as far as possible: addresses lose modules and keys, and equal lines are counted.
-//! So places with the same outcome share one line, and a place that behaves differently stands out.
+//! An outcome is independent of the location as far as possible: addresses lose modules and keys, and equal lines are
+//! counted. So locations with the same outcome share one line, and a location that behaves differently is visible.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -75,7 +75,7 @@ const FEATURES: [Feature; 20] = [
     ),
 ];
 
-/// Where the block stands: the calls around it from the outside, and the repetition of the resource.
+/// Location of the block: the calls around it from the outside, and the repetition of the resource.
 struct Place {
     name: &'static str,
     calls: &'static [&'static str],
@@ -175,7 +175,7 @@ fn write_configuration(sandbox: &Sandbox, feature: &Feature, place: &Place) {
     sandbox.write(&format!("{folder}main.tf"), text);
 }
 
-/// All outcomes of a feature in a place: first the apply that makes everything, then each operation on what it made.
+/// All outcomes of a feature in a location: first the apply that creates the objects, then each operation on them.
 fn outcomes(program: &str, feature: &Feature, place: &Place) -> Vec<(&'static str, String)> {
     let sandbox = Sandbox::new(program, "");
     write_configuration(&sandbox, feature, place);
@@ -210,10 +210,10 @@ fn outcomes(program: &str, feature: &Feature, place: &Place) -> Vec<(&'static st
     found
 }
 
-/// What a command did, in one line.
+/// Result of a command, in one line.
 fn outcome(sandbox: &Sandbox, args: &[&str]) -> String {
     let args: Vec<&str> = args.iter().copied().chain(["-no-color", "-input=false"]).collect();
-    // Where the saved plan stands behind a flag it would be taken for more than one.
+    // Behind a flag, the saved plan would count as several arguments.
     let args = match args.as_slice() {
         ["apply", "saved", ..] => vec!["apply", "-no-color", "-input=false", "saved"],
         _ => args,
@@ -299,7 +299,7 @@ fn state(sandbox: &Sandbox) -> String {
     text
 }
 
-/// The whole table: a heading per feature and operation, and the places that share an outcome.
+/// The whole table: a heading per feature and operation, and the locations that share an outcome.
 fn table(program: &str) -> String {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(BTreeMap::new());
@@ -337,7 +337,7 @@ fn table(program: &str) -> String {
     text
 }
 
-/// Outcomes by feature, operation and place.
+/// Outcomes by feature, operation and location.
 fn outcomes_of(table: &str) -> BTreeMap<(String, String), String> {
     let mut found = BTreeMap::new();
     for section in table.split("## ").skip(1) {
@@ -364,7 +364,7 @@ fn wanted((section, place): &(String, String), observed: &str) -> String {
         }
         // The plan says that what depends on the forgotten object is destroyed. OpenTofu does not do it.
         ("destroy false", "destroy -target") if !in_module => observed.replace("state: after=fixed, ", "state: "),
-        // Conditions of module outputs count although nothing refers to the output. What is not part of the run stays unknown.
+        // Conditions of module outputs count although nothing refers to the output. Values outside of the run stay unknown.
         ("output precondition", operation) if in_module => {
             let is_limited = operation.contains("-target") || operation.contains("-exclude");
             let times = usize::from(!is_limited && !operation.starts_with("destroy"));
@@ -375,7 +375,7 @@ fn wanted((section, place): &(String, String), observed: &str) -> String {
 }
 
 #[test]
-fn every_lifecycle_feature_does_in_every_place_what_opentofu_does() {
+fn every_lifecycle_feature_matches_opentofu_in_every_location() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/lifecycle_table.txt");
     if let Ok(peer) = std::env::var("YUBA_TABLE_PEER") {
         std::fs::write(path, table(&peer)).unwrap();

@@ -17,9 +17,9 @@ use crate::schema::schema;
 /// A `validation`, `precondition`, `postcondition` or `assert` block.
 #[derive(Clone, Debug)]
 pub struct CheckRule {
-    /// What must hold.
+    /// The condition.
     pub condition: Option<Arc<Expr>>,
-    /// What to say if it does not.
+    /// The error message.
     pub message: Option<Arc<Expr>>,
     /// The block's header.
     pub span: Span,
@@ -68,7 +68,7 @@ pub(crate) fn forbid_own_resource(rule: &CheckRule, kind: &str, key: &ResourceKe
     problems.extend(own_resource_problems(rule, kind, key, &AnyResource));
 }
 
-/// What is wrong with a condition of a resource that refers to the resource by its name.
+/// Errors in a condition of a resource that refers to the resource by its name.
 pub fn own_resource_problems(
     rule: &CheckRule,
     kind: &str,

@@ -9,10 +9,10 @@ use yuba_value::{Type, Value};
 
 use crate::diagnostics;
 
-/// Evaluates expressions that refer to nothing: names and calls in them are mistakes. Lent by whoever decodes, because
-/// there is one evaluator and it lives above this crate.
+/// Evaluates expressions without references: names and calls in them are errors. Provided by the caller of a decoder,
+/// because there is one evaluator and it lives above this crate.
 pub trait ConstantEvaluator {
-    /// The value, unknown where there are mistakes.
+    /// The value, unknown where there are errors.
     fn value(&self, expr: &Expr) -> (Value, Diagnostics);
 }
 
@@ -22,12 +22,12 @@ impl<F: Fn(&Expr) -> (Value, Diagnostics)> ConstantEvaluator for F {
     }
 }
 
-/// What decoding borrows from its surroundings.
+/// Context of decoding.
 #[derive(Clone, Copy)]
 pub struct Decoding<'a> {
     /// For the values of constant arguments.
     pub constants: &'a dyn ConstantEvaluator,
-    /// For places that messages mention.
+    /// For locations that messages mention.
     pub sources: &'a Sources,
     /// The module has opted in to symbol libraries: constants that refer to them are read later, when these are known.
     pub symbols: bool,
@@ -97,7 +97,8 @@ impl<'a> Decoding<'a> {
         None
     }
 
-    /// What messages about a value point at: of a text what is between its quotes, or its lines without the markers.
+    /// Location for messages about a value: the inside of a quoted string, or the lines of a heredoc without the
+    /// markers.
     fn start(&self, expr: &Expr) -> Span {
         let source = self.sources.get(expr.span.file);
         let written = source.and_then(|source| source.bytes.get(expr.span.start as usize..expr.span.end as usize));
@@ -112,7 +113,7 @@ impl<'a> Decoding<'a> {
         }
     }
 
-    /// A place as text: `main.tf:3,1`.
+    /// A location as text: `main.tf:3,1`.
     pub(crate) fn location(&self, span: Span) -> EcoString {
         match self.sources.get(span.file) {
             Some(source) => {

@@ -1,4 +1,4 @@
-//! The `encryption` block: what it consists of. What keys and methods mean is decided where state is encrypted.
+//! The content of the `encryption` block. Keys and methods are interpreted where state is encrypted.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
@@ -57,7 +57,7 @@ pub struct Method {
     pub span: Span,
 }
 
-/// What to encrypt with.
+/// Method of encryption.
 #[derive(Clone, Debug)]
 pub struct EncryptionTarget {
     /// Unencrypted data is refused.
@@ -200,7 +200,7 @@ fn check_unique<'n>(
     }
 }
 
-/// Quirk: the messages have no place.
+/// Quirk: the messages have no location.
 fn check_names<'n>(names: impl Iterator<Item = (&'n str, &'n str)>, what: &str, diagnostics: &mut Diagnostics) {
     let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
     for (kind, name) in names {

@@ -28,11 +28,11 @@ use crate::variable::{self, Local, Variable};
 pub struct ParsedConfigFile {
     /// Its name in the directory; of a test file its path from there.
     pub name: EcoString,
-    /// Which source it is.
+    /// Its source.
     pub file: FileId,
-    /// What it contains.
+    /// Its content.
     pub body: Body,
-    /// What is wrong with its syntax.
+    /// Its syntax errors.
     pub diagnostics: Diagnostics,
     /// Whether it overrides what other files declare; see [`ModuleFileNames`].
     pub is_override: bool,
@@ -57,8 +57,8 @@ const EXTENSIONS: [(&str, &str, bool); 4] = [
     (".tftest.json", ".tofutest.json", true),
 ];
 
-/// Which of the files in a directory belong to the module: a .tofu file replaces the .tf file of its name; hidden files
-/// and backups of editors do not count.
+/// Files in a directory that belong to the module: a .tofu file replaces the .tf file of its name; hidden files and
+/// backups of editors are ignored.
 pub fn select_files<'n>(names: impl IntoIterator<Item = &'n str>) -> ModuleFileNames {
     let names: Vec<&str> = names.into_iter().filter(|name| !is_ignored(name)).collect();
     let all: HashSet<&str> = names.iter().copied().collect();
@@ -88,7 +88,7 @@ fn is_ignored(name: &str) -> bool {
 }
 
 /// Whether a file is for OpenTofu only, so that `required_version` in it is about this language.
-fn is_tofu_only(name: &str) -> bool {
+pub(crate) fn is_tofu_only(name: &str) -> bool {
     EXTENSIONS.iter().any(|(_, tofu, _)| name.ends_with(tofu))
 }
 
@@ -105,7 +105,7 @@ pub(crate) enum FileKind {
     Override,
 }
 
-/// What the blocks of a file declare, in source order.
+/// Declarations of a file, in source order.
 #[derive(Default)]
 pub(crate) struct File {
     pub(crate) is_override: bool,
@@ -120,7 +120,8 @@ pub(crate) struct File {
     pub(crate) outputs: Vec<Output>,
     pub(crate) calls: Vec<ModuleCall>,
     pub(crate) symbols: Vec<SymbolsCall>,
-    pub(crate) resources: Vec<Resource>,
+    #[allow(clippy::vec_box, reason = "they are large, and become part of the module without being moved")]
+    pub(crate) resources: Vec<Box<Resource>>,
     pub(crate) checks: Vec<(Check, Option<Resource>)>,
     pub(crate) moved: Vec<Moved>,
     pub(crate) imports: Vec<Import>,
@@ -165,8 +166,7 @@ pub(crate) fn has_symbols(body: &Body) -> bool {
 /// Decodes the blocks of a file.
 pub(crate) fn decode(parsed: &ParsedConfigFile, decoding: &Decoding<'_>) -> (File, Diagnostics) {
     let mut diagnostics = parsed.diagnostics.clone();
-    let tofu_only = is_tofu_only(&parsed.name);
-    let check = language::check_versions(&parsed.body, tofu_only, decoding, &mut diagnostics);
+    let check = language::check_versions(parsed, decoding, &mut diagnostics);
     let (content, problems) = parsed.body.content(&SCHEMA);
     diagnostics.extend(problems);
     let mut file = File {
@@ -223,7 +223,9 @@ impl File {
 
     fn decode_resource(&mut self, block: &Block, mode: ResourceMode, decoding: &Decoding<'_>) -> Diagnostics {
         let context = if self.is_override { BlockContext::Override } else { BlockContext::Top };
-        keep_some(&mut self.resources, resource::decode(block, mode, context, decoding))
+        let (resource, problems) = resource::decode(block, mode, context, decoding);
+        self.resources.extend(resource.map(Box::new));
+        problems
     }
 }
 

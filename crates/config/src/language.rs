@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use ecow::EcoString;
 use yuba_addrs::{Feature, FeatureState, Version, VersionConstraints};
-use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostic, Diagnostics, Expr, Severity, Span};
+use yuba_syntax::{Attribute, Block, BodySchema, Diagnostic, Diagnostics, Expr, Severity, Span};
 use yuba_value::convert::convert;
 use yuba_value::{Type, Value};
 
 use crate::constant::Decoding;
 use crate::diagnostics;
-use crate::file::FileKind;
+use crate::file::{FileKind, ParsedConfigFile, is_tofu_only};
 use crate::schema::schema;
 use crate::terraform::CoreVersion;
 
@@ -77,7 +77,7 @@ fn constraint_of_value(attribute: &Attribute, value: &Value, diagnostics: &mut D
     }
 }
 
-/// What a file says about versions.
+/// Version settings of a file.
 #[derive(Default)]
 pub(crate) struct VersionCheck {
     /// Constraints on this program's language version.
@@ -89,13 +89,13 @@ pub(crate) struct VersionCheck {
 /// Checks the constraints on the language version, looking at as little as possible of a file that may be written in a
 /// later language. `required_version` counts in files that are for OpenTofu only; in others it is about another program.
 pub(crate) fn check_versions(
-    body: &Body,
-    tofu_only: bool,
+    parsed: &ParsedConfigFile,
     decoding: &Decoding<'_>,
     diagnostics: &mut Diagnostics,
 ) -> VersionCheck {
     let mut check = VersionCheck::default();
-    let (content, problems) = body.known_content(&SNIFF_FILE);
+    let tofu_only = is_tofu_only(&parsed.name);
+    let (content, problems) = parsed.body.known_content(&SNIFF_FILE);
     diagnostics.extend(problems);
     for block in &content.blocks {
         if block.kind == "language" {
@@ -183,7 +183,8 @@ pub(crate) enum AskedIn {
     Terraform,
 }
 
-/// Reads the keywords of experiments. Those that are not experiments now are mistakes; what may be meant for another tool is not.
+/// Reads the keywords of experiments. Keywords that are not experiments now are errors, except those that another tool
+/// may define.
 pub(crate) fn experiments(expr: &Expr, asked: AskedIn, diagnostics: &mut Diagnostics) -> Vec<(Feature, Span)> {
     let mut active = Vec::new();
     let mut refuse = |problem: Diagnostic, mistake: bool| {

@@ -28,6 +28,7 @@ mod quoted;
 pub mod removed;
 mod required_providers;
 pub mod resource;
+mod resource_map;
 mod schema;
 pub mod similar;
 pub mod symbols;
@@ -41,8 +42,9 @@ pub mod variable;
 pub use constant::{ConstantEvaluator, Decoding};
 pub use file::{ModuleFileNames, ParsedConfigFile, select_files};
 pub use module::Module;
+pub use resource_map::ResourceMap;
 
-/// Decodes the files of a directory into a module, with what is wrong with them.
+/// Decodes the files of a directory into a module, with their errors.
 ///
 /// Ordinary files come first, then override files, each in the order given, then test files, which are known by their
 /// names. When a file says that it is not for this
@@ -55,7 +57,7 @@ pub fn decode_module(
     merge::decode_module(dir.into(), files, decoding)
 }
 
-/// Decodes a test file, with what is wrong with it.
+/// Decodes a test file, with its errors.
 pub fn decode_test_file(
     parsed: &ParsedConfigFile,
     decoding: &Decoding<'_>,

@@ -1,7 +1,8 @@
 //! Arguments of the `lifecycle` block of a managed resource: one row each.
 //!
-//! What an argument needs in this crate is here: its field, its row, what an override file does to it, and whether its expression
-//! is evaluated. Conditions are blocks, and `enabled` says how many instances there are: both are decoded with the resource.
+//! All parts of an argument that this crate requires: its field, its row, the effect of an override file, and whether
+//! its expression is evaluated. Conditions are blocks, and `enabled` determines the number of instances: both are
+//! decoded with the resource.
 
 use std::sync::{Arc, LazyLock};
 
@@ -33,7 +34,7 @@ pub struct Lifecycle {
     pub postconditions: Vec<CheckRule>,
 }
 
-/// Which changes are not made.
+/// Ignored changes.
 #[derive(Clone, Debug, Default)]
 pub enum IgnoreChanges {
     /// Every change counts.
@@ -41,11 +42,11 @@ pub enum IgnoreChanges {
     None,
     /// No change counts.
     All,
-    /// Changes at these places do not count; the root is an attribute of the resource.
+    /// Changes of these paths are ignored; the root is an attribute of the resource.
     Some(Vec<Traversal>),
 }
 
-/// What decoding an argument needs.
+/// Context of decoding an argument.
 struct Reading<'r> {
     with: &'r Decoding<'r>,
     syntax: Syntax,
@@ -99,6 +100,12 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Lifecycle {
+    /// The lifecycle of a resource without the block. All of them share one.
+    pub(crate) fn absent() -> Arc<Lifecycle> {
+        static ABSENT: LazyLock<Arc<Lifecycle>> = LazyLock::new(Arc::default);
+        Arc::clone(&ABSENT)
+    }
+
     /// The arguments of a block.
     pub(crate) fn decode(
         content: &Content,
@@ -116,7 +123,7 @@ impl Lifecycle {
         lifecycle
     }
 
-    /// Takes over the arguments of an override file. Its conditions and triggers do not count.
+    /// Takes over the arguments of an override file. Its conditions and triggers are ignored.
     pub(crate) fn override_with(&mut self, new: Lifecycle) {
         self.create_before_destroy = new.create_before_destroy.or(self.create_before_destroy);
         self.prevent_destroy = new.prevent_destroy.or(self.prevent_destroy.take());
@@ -183,7 +190,7 @@ fn replace_triggered_by(attribute: &Attribute, syntax: Syntax, problems: &mut Di
     let mut unreadable = false;
     for item in quoted::list(&attribute.expr, problems) {
         let item = match quoted::native(item, syntax) {
-            // Quirk: after one item of JSON syntax that cannot be read the others are not looked at.
+            // Quirk: after one item of JSON syntax that cannot be read the rest is ignored.
             Ok(_) if unreadable => continue,
             Ok(item) => item,
             Err(problem) => {
@@ -206,7 +213,7 @@ pub fn is_of_feature(traversal: &Traversal) -> bool {
     Feature::from_root_word(&traversal.root).is_some()
 }
 
-/// What is wrong with the form of an item of `replace_triggered_by`.
+/// Errors in the form of an item of `replace_triggered_by`.
 pub fn trigger_problems(item: &Expr, context: &dyn ParseRefContext) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let at = item.span;

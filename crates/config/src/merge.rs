@@ -49,6 +49,7 @@ pub(crate) fn decode_module(
     primary.into_iter().for_each(|file| merging.append(file));
     overrides.into_iter().for_each(|file| merging.override_with(file));
     merging.features();
+    module.resources.sort();
     (module, if incompatible.is_empty() { diagnostics } else { incompatible })
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct Merging<'a> {
     pub(crate) module: &'a mut Module,
     pub(crate) decoding: &'a Decoding<'a>,
     pub(crate) diagnostics: &'a mut Diagnostics,
-    /// Where instances are imported to, by address.
+    /// Import targets of instances, by address.
     imported: HashMap<EcoString, Vec<Span>>,
 }
 
@@ -185,7 +186,7 @@ impl Merging<'_> {
             self.add_resource(resource);
         }
         for (check, data) in file.checks {
-            if data.is_some_and(|data| !self.add_resource(data)) {
+            if data.is_some_and(|data| !self.add_resource(Box::new(data))) {
                 continue;
             }
             match self.module.checks.entry(check.name.clone()) {
@@ -216,26 +217,20 @@ impl Merging<'_> {
     }
 
     /// Adds a resource; false if there is one of the same name.
-    fn add_resource(&mut self, resource: Resource) -> bool {
-        match self.module.resources.entry(resource.key.clone()) {
-            Entry::Occupied(first) => {
-                let location = self.decoding.location(first.get().span);
-                let what = match resource.key.mode {
-                    ResourceMode::Managed => "resource",
-                    ResourceMode::Data => "data",
-                    ResourceMode::Ephemeral => "ephemeral resource",
-                };
-                self.diagnostics.push(diagnostics::duplicate_resource(what, &resource.key, &location, resource.span));
-                false
-            }
-            Entry::Vacant(entry) => {
-                entry.insert(resource);
-                true
-            }
-        }
+    fn add_resource(&mut self, resource: Box<Resource>) -> bool {
+        let (key, span) = (resource.key.clone(), resource.span);
+        let Err(first) = self.module.resources.insert(resource) else { return true };
+        let location = self.decoding.location(first.span);
+        let what = match key.mode {
+            ResourceMode::Managed => "resource",
+            ResourceMode::Data => "data",
+            ResourceMode::Ephemeral => "ephemeral resource",
+        };
+        self.diagnostics.push(diagnostics::duplicate_resource(what, &key, &location, span));
+        false
     }
 
-    /// What does not depend on the kind of the file.
+    /// Checks that do not depend on the kind of the file.
     fn common(&mut self, file: &mut File) {
         self.module.core_versions.append(&mut file.versions);
         for language in file.languages.drain(..) {
@@ -258,7 +253,7 @@ impl Merging<'_> {
         overriding::apply(self, file);
     }
 
-    /// What depends on the features that the whole module has opted in to.
+    /// Checks that depend on the features that the whole module has opted in to.
     fn features(&mut self) {
         self.diagnostics.extend(self.module.features.experiments_warning());
         let collections = match self.module.features.contains(Feature::ProviderCollections) {
@@ -336,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_thing_twice() {
+    fn the_same_declaration_twice() {
         check_all(
             "main.tf",
             &[

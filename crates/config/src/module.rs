@@ -17,17 +17,18 @@ use crate::output::Output;
 use crate::provider::{ProviderConfig, ProviderKey};
 use crate::removed::Removed;
 use crate::resource::{Resource, ResourceKey};
+use crate::resource_map::ResourceMap;
 use crate::symbols::SymbolsCall;
 use crate::terraform::{Backend, Cloud, CoreVersion, ProviderMeta, Requirements};
 use crate::test_file::TestFile;
 use crate::variable::{Local, Variable};
 
-/// A module: the merged declarations of its files, and what is wrong with none of them (diagnostics travel apart).
+/// A module: the merged declarations of its files, and none of their errors (diagnostics travel apart).
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// Where its files are, as shown to people.
+    /// Its directory, as shown to people.
     pub dir: EcoString,
-    /// What its `language` blocks say together.
+    /// The merged settings of its `language` blocks.
     pub language: Language,
     /// Every constraint on the version of the language.
     pub core_versions: Vec<CoreVersion>,
@@ -50,7 +51,7 @@ pub struct Module {
     /// `output` blocks.
     pub outputs: BTreeMap<EcoString, Output>,
     /// `resource`, `data` and `ephemeral` blocks, and data blocks inside `check`.
-    pub resources: BTreeMap<ResourceKey, Resource>,
+    pub resources: ResourceMap,
     /// `module` blocks.
     pub calls: BTreeMap<EcoString, ModuleCall>,
     /// `symbols` blocks.
@@ -95,7 +96,7 @@ impl Module {
         self.provider_for_local_name(Module::provider_local_name(resource))
     }
 
-    /// What this module calls a provider.
+    /// Local name of a provider in this module.
     pub fn local_name_for_provider(&self, provider: &ProviderSource) -> EcoString {
         // Quirk: where several names stand for it, the last one counts.
         let named = self.requirements.providers.iter().rev().find(|(_, required)| required.provider == *provider);
@@ -115,8 +116,8 @@ impl ParseRefContext for Module {
     fn has_any_managed_resource_of_type(&self, kind: &str) -> bool {
         // The smallest possible name: the first resource of the type, if there is one, is at or after it.
         let from = ResourceKey { mode: ResourceMode::Managed, kind: kind.into(), name: EcoString::new() };
-        let next = self.resources.range(from..).next();
-        next.is_some_and(|(key, _)| key.mode == ResourceMode::Managed && key.kind == kind)
+        let next = self.resources.starting_at(&from).next();
+        next.is_some_and(|next| next.key.mode == ResourceMode::Managed && next.key.kind == kind)
     }
     fn has_managed_resource(&self, kind: &str, name: &str) -> bool {
         let key = ResourceKey { mode: ResourceMode::Managed, kind: kind.into(), name: name.into() };

@@ -42,9 +42,9 @@ pub struct ModuleCall {
 /// One entry of `providers`.
 #[derive(Clone, Debug)]
 pub struct PassedProvider {
-    /// What the child calls it.
+    /// Local name in the child.
     pub in_child: ProviderRef,
-    /// What it is in this module.
+    /// Configuration in this module.
     pub in_parent: ProviderRef,
 }
 
@@ -123,8 +123,7 @@ pub(crate) enum Collections {
     Refused,
 }
 
-/// What is wrong with passing all instances of providers: without the feature that is not possible, and with it both
-/// sides have to say so.
+/// Errors in passing all instances of providers: it requires the feature, and both sides have to write `[*]`.
 pub(crate) fn check_collections(providers: &[PassedProvider], collections: Collections) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for PassedProvider { in_child, in_parent } in providers {

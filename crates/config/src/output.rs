@@ -92,7 +92,7 @@ pub(crate) fn decode(block: &Block, kind: FileKind, decoding: &Decoding<'_>) -> 
         output.deprecated_pending = Some(expr.clone());
     } else if let Some(expr) = argument("deprecated") {
         output.deprecated = decoding.string(expr, &mut diagnostics);
-        // Quirk: nothing is said about an empty message when anything before it was wrong.
+        // Quirk: an empty message is not reported when anything before it was wrong.
         if output.deprecated.as_ref().is_some_and(|text| text.trim().is_empty()) && !diagnostics.has_errors() {
             diagnostics.push(diagnostics::empty_deprecated_output(expr.span));
         }

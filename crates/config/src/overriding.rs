@@ -58,7 +58,7 @@ pub(crate) fn apply(merging: &mut Merging<'_>, file: File) {
     }
     for resource in file.resources {
         match module.resources.get_mut(&resource.key) {
-            Some(base) => override_resource(base, resource, diagnostics),
+            Some(base) => override_resource(base, *resource, diagnostics),
             None => diagnostics.push(diagnostics::missing_resource(&resource.key, resource.span)),
         }
     }
@@ -202,7 +202,7 @@ fn override_resource(base: &mut Resource, resource: Resource, diagnostics: &mut 
     override_repetition(&mut base.repetition, resource.repetition);
     base.provider = resource.provider.or(base.provider.take());
     base.connection = resource.connection.or(base.connection.take());
-    base.lifecycle.override_with(resource.lifecycle);
+    Arc::make_mut(&mut base.lifecycle).override_with(Arc::unwrap_or_clone(resource.lifecycle));
     if !resource.provisioners.is_empty() {
         base.provisioners = resource.provisioners;
     }

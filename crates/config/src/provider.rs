@@ -27,9 +27,9 @@ pub struct ProviderKey {
 /// A `provider` block.
 #[derive(Clone, Debug)]
 pub struct ProviderConfig {
-    /// What it is called.
+    /// Its local name.
     pub key: ProviderKey,
-    /// Where the alias stands.
+    /// Location of the alias.
     pub alias_span: Option<Span>,
     /// The old way to demand a version.
     pub version: Option<(EcoString, Span)>,
@@ -41,14 +41,14 @@ pub struct ProviderConfig {
     pub span: Span,
     /// The label.
     pub name_span: Span,
-    /// It is the `mock_provider` block of a test file: there is nothing to configure.
+    /// It is the `mock_provider` block of a test file, which has no configuration.
     pub is_mock: bool,
 }
 
 /// `aws`, `aws.west` or `aws.by_region[each.key]`
 #[derive(Clone, Debug)]
 pub struct ProviderRef {
-    /// What it refers to.
+    /// Its target.
     pub key: ProviderKey,
     /// The instance key, not evaluated.
     pub instance: Option<Arc<Expr>>,
@@ -133,7 +133,7 @@ pub(crate) fn check_local_name(name: &str, at: Span, problems: &mut Diagnostics)
     false
 }
 
-/// The alias of a configuration; `what` is used in the message about one that is no name, which points at `at`.
+/// The alias of a configuration; `what` is used in the message about an invalid one, which points at `at`.
 pub(crate) fn decode_alias(
     attribute: &Attribute,
     what: &str,
@@ -180,7 +180,7 @@ pub(crate) fn decode_passed(expr: &Expr, argument: &str, syntax: Syntax) -> (Opt
     }
 }
 
-/// What stands before `[*]`, if that is all.
+/// The expression before `[*]`, if the key is only that.
 fn all_instances(expr: &Expr) -> Option<&Expr> {
     match &expr.kind {
         ExprKind::Splat(splat) if matches!(splat.each.kind, ExprKind::SplatItem) => Some(&splat.source),
@@ -227,7 +227,7 @@ fn decode_unquoted(
 ) -> (Option<ProviderRef>, Diagnostics) {
     let mut problems = Diagnostics::new();
     let unquoted = quoted::unquote(expr, Wanted::Reference, &mut problems);
-    // A text that is no reference at all is not spoken of as a quoted one.
+    // A string that is not a reference at all is not reported as a quoted one.
     let traversal = match &unquoted {
         Unquoted::AsWritten(expr) => expr.as_traversal(),
         Unquoted::Quoted(traversal, _) => traversal.clone(),

@@ -38,7 +38,7 @@ pub struct Connection {
     pub span: Span,
 }
 
-/// When a provisioner runs.
+/// Moment of a provisioner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProvisionerWhen {
     /// After the object was created.
@@ -48,7 +48,7 @@ pub enum ProvisionerWhen {
     Destroy,
 }
 
-/// What a failed provisioner does to the object.
+/// Effect of a failed provisioner on the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// It is tainted, and the operation failed.
@@ -126,7 +126,7 @@ pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<Provisioner>
     (Some(provisioner), problems)
 }
 
-/// What runs when an object is destroyed can refer only to the object itself.
+/// Provisioners that run on destroy can refer only to the object itself.
 pub(crate) fn only_self(body: &Body, problems: &mut Diagnostics) {
     let (attributes, _) = body.just_attributes();
     for attribute in attributes {

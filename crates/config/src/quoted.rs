@@ -7,7 +7,7 @@ use yuba_syntax::{Body, Diagnostics, Expr, ExprKind, Span, Traversal, parser, re
 
 use crate::diagnostics::blocks as diagnostics;
 
-/// What is expected in a place.
+/// The expected kind of reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Reference,
@@ -18,7 +18,7 @@ pub(crate) enum Wanted {
 pub(crate) enum Unquoted<'e> {
     /// It had no quotes.
     AsWritten(&'e Expr),
-    /// What was in the quotes, and where the quotes are.
+    /// Content of the quotes, and the location of the quotes.
     Quoted(Option<Traversal>, Span),
 }
 
@@ -34,7 +34,7 @@ impl Unquoted<'_> {
     pub(crate) fn as_keyword(&self) -> Option<EcoString> {
         self.as_traversal().filter(|traversal| traversal.steps.is_empty()).map(|traversal| traversal.root)
     }
-    /// It as a reference, or why it is none.
+    /// The string as a reference, or the reason why it is not one.
     pub(crate) fn to_traversal(&self) -> Result<Traversal, Diagnostics> {
         match self {
             Unquoted::AsWritten(expr) => expr.to_traversal(),
@@ -70,7 +70,7 @@ pub(crate) fn list<'e>(expr: &'e Expr, problems: &mut Diagnostics) -> &'e [Expr]
     })
 }
 
-/// Which syntax something is written in. JSON has no references, only strings that contain them.
+/// Syntax of a file. JSON has no references, only strings that contain them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Syntax {
     Native,
@@ -104,7 +104,7 @@ fn native_of(expr: &Expr, syntax: Syntax, inner: impl Fn(&str) -> &str) -> Resul
     match (&expr.kind, syntax) {
         (ExprKind::JsonString(string), _) => {
             let text = inner(&string.text).as_bytes();
-            // Quirk: places inside the string are counted from its quote.
+            // Quirk: offsets inside the string are counted from its quote.
             let (inner, problems) = parser::parse_expression_at(expr.span.file, expr.span.start, text);
             if problems.has_errors() { Err(problems) } else { Ok(inner) }
         }

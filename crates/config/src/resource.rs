@@ -31,7 +31,7 @@ pub struct ResourceKey {
     pub name: EcoString,
 }
 
-/// How many instances an object has.
+/// Repetition argument of an object.
 #[derive(Clone, Debug, Default)]
 pub enum Repetition {
     /// One, without key.
@@ -48,9 +48,9 @@ pub enum Repetition {
 /// A `resource`, `data` or `ephemeral` block.
 #[derive(Clone, Debug)]
 pub struct Resource {
-    /// What it is called.
+    /// Its name.
     pub key: ResourceKey,
-    /// Everything that is not a meta-argument: the provider's schema tells what it means.
+    /// Everything that is not a meta-argument: the provider's schema defines its meaning.
     pub body: Body,
     /// `count`, `for_each`, `lifecycle.enabled`.
     pub repetition: Repetition,
@@ -58,13 +58,13 @@ pub struct Resource {
     pub provider: Option<ProviderRef>,
     /// `depends_on`
     pub depends_on: Vec<Traversal>,
-    /// `lifecycle` and what else only managed resources have.
-    pub lifecycle: Lifecycle,
+    /// `lifecycle` and what else only managed resources have. Resources without the block share one.
+    pub lifecycle: Arc<Lifecycle>,
     /// `connection`
     pub connection: Option<Connection>,
     /// `provisioner` blocks.
     pub provisioners: Vec<Provisioner>,
-    /// The `check` block it stands in; references from elsewhere are mistakes.
+    /// The enclosing `check` block; references from elsewhere are errors.
     pub inside_check: Option<EcoString>,
     /// The block's header.
     pub span: Span,
@@ -93,7 +93,7 @@ static MANAGED: LazyLock<BodySchema> = LazyLock::new(|| {
 });
 static DATA: LazyLock<BodySchema> =
     LazyLock::new(|| schema(&[], &META_ARGUMENTS, &[("lifecycle", &[]), ("locals", &[]), ("_", &[])]));
-/// Where a resource block stands.
+/// Location of a resource block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockContext {
     /// In a file.
@@ -136,7 +136,7 @@ pub(crate) fn decode(
         repetition: Repetition::Single,
         provider: None,
         depends_on: Vec::new(),
-        lifecycle: Lifecycle::default(),
+        lifecycle: Lifecycle::absent(),
         connection: None,
         provisioners: Vec::new(),
         inside_check: None,
@@ -215,7 +215,7 @@ pub(crate) struct RepetitionArguments {
 }
 
 impl RepetitionArguments {
-    /// The one that was given; several are a mistake.
+    /// The given one; several are an error.
     pub(crate) fn decide(self, things: &str, problems: &mut Diagnostics) -> Repetition {
         let given: Vec<&Attribute> = [&self.count, &self.enabled, &self.for_each].into_iter().flatten().collect();
         let names = match given.as_slice() {
@@ -288,7 +288,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Whether no such block came before; if one did, that is a mistake.
+    /// Reports an error if such a block came before. Returns whether this is the first.
     fn is_first(&mut self, kind: &str, seen: &mut Option<Span>, at: Span) -> bool {
         match *seen {
             Some(first) => {
@@ -310,7 +310,7 @@ impl Decoder<'_> {
         match self.resource.key.mode {
             ResourceMode::Managed => {
                 let syntax = Syntax::of(&block.body);
-                self.resource.lifecycle = Lifecycle::decode(&content, self.with, syntax, &mut self.problems);
+                self.resource.lifecycle = Arc::new(Lifecycle::decode(&content, self.with, syntax, &mut self.problems));
             }
             ResourceMode::Data => {
                 for attribute in content.attributes.iter().filter(|a| a.name != "enabled") {
@@ -327,9 +327,10 @@ impl Decoder<'_> {
             let (rule, found) = check::decode_rule(rule_block, self.context.file_kind());
             self.problems.extend(found);
             check::forbid_own_resource(&rule, &rule_block.kind, &self.resource.key, &mut self.problems);
+            let lifecycle = Arc::make_mut(&mut self.resource.lifecycle);
             match rule_block.kind.as_str() {
-                "precondition" => self.resource.lifecycle.preconditions.push(rule),
-                _ => self.resource.lifecycle.postconditions.push(rule),
+                "precondition" => lifecycle.preconditions.push(rule),
+                _ => lifecycle.postconditions.push(rule),
             }
         }
     }

@@ -11,8 +11,8 @@ pub fn too_similar(a: &Expr, b: &Expr) -> bool {
     !a.variables().is_empty() && !b.variables().is_empty() && same_expression(a, b)
 }
 
-/// Whether two expressions are the same but for layout, parentheses and quotes around a single interpolation. Of
-/// forms that are not compared the answer is no.
+/// Whether two expressions are the same but for layout, parentheses and quotes around a single interpolation. False for
+/// forms that are not compared.
 pub fn same_expression(a: &Expr, b: &Expr) -> bool {
     let (a, b) = (bare(a), bare(b));
     if let (Some(a), Some(b)) = (literal(a), literal(b)) {
@@ -127,7 +127,7 @@ mod tests {
     fn from_json(text: &str) -> Expr {
         let parsed = json::parse_config(FileId(0), format!("{{\"x\": {text}}}").as_bytes());
         let (content, _) = parsed.body.content(&schema(&["x"], &[], &[]));
-        content.attribute("x").map(|attribute| (*attribute.expr).clone()).expect("because x is there")
+        content.attribute("x").map(|attribute| (*attribute.expr).clone()).expect("because x is declared")
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_parentheses_and_needless_quotes_do_not_count() {
+    fn layout_parentheses_and_needless_quotes_are_ignored() {
         for (a, b) in [
             ("var.a", "(var.a)"),
             ("((var.a))", "\"${var.a}\""),

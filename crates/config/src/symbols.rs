@@ -31,7 +31,7 @@ pub struct SymbolsCall {
 }
 
 impl SymbolsCall {
-    /// Where the library comes from, and the constraints on its version; none without `source`.
+    /// Source of the library, and the constraints on its version; none without `source`.
     pub fn address(&self) -> Result<Option<(ModuleSource, Option<VersionConstraints>)>, Box<Diagnostic>> {
         let constraints = match &self.version {
             Some((text, at)) => match VersionConstraints::parse(text) {
@@ -49,7 +49,7 @@ impl SymbolsCall {
     }
 }
 
-/// What the files of a symbol library declare. Nothing in it is evaluated.
+/// Declarations in the files of a symbol library, not evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     /// Arguments of `values` blocks.
@@ -342,7 +342,7 @@ values {
 }
 typedef "t" {
   type        = object({ a = string })
-  description = "A thing."
+  description = "An object."
 }
 function "join" {
   parameter "separator" {

@@ -19,7 +19,7 @@ use crate::schema::schema;
 pub struct CoreVersion {
     /// The constraint as written.
     pub text: EcoString,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
 }
 
@@ -46,24 +46,24 @@ pub struct RequiredProvider {
     pub name: EcoString,
     /// `source` as written.
     pub source: Option<EcoString>,
-    /// Which provider it is: from `source`, else implied by the name.
+    /// The provider: from `source`, else implied by the name.
     pub provider: ProviderSource,
     /// The version constraint as written.
     pub version: Option<(EcoString, Span)>,
     /// `configuration_aliases`
     pub aliases: Vec<ConfigurationAlias>,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
 }
 
 /// One item of `configuration_aliases`: a configuration that the caller has to pass.
 #[derive(Clone, Debug)]
 pub struct ConfigurationAlias {
-    /// What it is called in this module.
+    /// Its local name in this module.
     pub key: ProviderKey,
     /// `aws.by_region[*]`: all instances of a configuration (feature `provider_collections`).
     pub all_instances: bool,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
 }
 
@@ -100,7 +100,7 @@ pub struct ProviderMeta {
     pub span: Span,
 }
 
-/// What `terraform` blocks of one file contain.
+/// Content of the `terraform` blocks of one file.
 #[derive(Default)]
 pub(crate) struct Settings {
     pub(crate) backends: Vec<Backend>,

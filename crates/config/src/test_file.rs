@@ -126,12 +126,12 @@ impl TestFile {
         resources.chain(modules)
     }
 
-    /// What is wrong with a file, without its runs, beside what decoding found.
+    /// Errors in a file, without its runs, beside those of decoding.
     pub fn validate_overrides(&self) -> Diagnostics {
         mock::duplicates(&self.override_resources, &self.override_modules)
     }
 
-    /// What is wrong with a file and its runs beside what decoding found; `tested` is the module of a run.
+    /// Errors in a file and its runs beside those of decoding; `tested` is the module of a run.
     pub fn validate<'m>(&self, tested: impl Fn(&TestRun) -> &'m Module) -> Diagnostics {
         let mut problems = self.validate_overrides();
         for run in &self.runs {
@@ -140,7 +140,7 @@ impl TestFile {
         problems
     }
 
-    /// What is wrong with the provider configurations of a file as substitutes for those of the modules that its runs test.
+    /// Errors in the provider configurations of a file as substitutes for those of the modules that its runs test.
     pub fn validate_providers(&self, modules: &[&Module]) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let real = self.providers.values().map(|config| (&config.key, &config.for_each, config.span));

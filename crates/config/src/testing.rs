@@ -1,4 +1,4 @@
-//! For tests: a text is decoded, and what is wrong with it is printed as `line:column Severity: Summary`.
+//! For tests: a text is decoded, and its errors are printed as `line:column Severity: Summary`.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::schema::schema;
 use crate::{Module, ParsedConfigFile, decode_module, select_files};
 use crate::{check, import, module_call, moved, provider, removed, resource, symbols};
 
-/// Decodes every block of a file in native or JSON syntax; `expect` is what is wrong.
+/// Decodes every block of a file in native or JSON syntax; `expect` lists the errors.
 pub(crate) fn check(text: &str, expect: &Expect) {
     check_file(text, BlockContext::Top, expect);
 }
@@ -67,7 +67,7 @@ fn decode(block: &Block, location: BlockContext, with: &Decoding<'_>) -> Diagnos
     }
 }
 
-/// What is wrong with a file, as text.
+/// Errors in a file, as text.
 pub(crate) fn problems(text: &str, decode: impl FnOnce(&ParsedFile, &Decoding<'_>) -> Diagnostics) -> String {
     let mut sources = Sources::new();
     let file = sources.add(SourceFile::new("test", text.as_bytes()));
@@ -87,7 +87,7 @@ pub(crate) fn problems(text: &str, decode: impl FnOnce(&ParsedFile, &Decoding<'_
     })
 }
 
-/// Decodes the files of a module, and prints what is wrong as `file:line:column Severity: Summary`.
+/// Decodes the files of a module, and prints the errors as `file:line:column Severity: Summary`.
 pub(crate) fn module(files: &[(&str, &str)]) -> (Module, Vec<String>) {
     let mut sources = Sources::new();
     let selection = select_files(files.iter().map(|(name, _)| *name));
@@ -116,7 +116,7 @@ pub(crate) fn module(files: &[(&str, &str)]) -> (Module, Vec<String>) {
     (module, printed)
 }
 
-/// Decodes each text of a table as the only file of a module, and compares what is wrong: `line:column Summary`, one
+/// Decodes each text of a table as the only file of a module, and compares the errors: `line:column Summary`, one
 /// after the other, warnings in parentheses.
 pub(crate) fn check_all(name: &str, cases: &[(&str, &str)]) {
     check_each(name, "*", cases);

@@ -10,7 +10,7 @@ use yuba_value::{ObjectAttr, Type, Value};
 use crate::constant::Decoding;
 use crate::diagnostics::types;
 
-/// What a type constraint says: a type, which may have optional attributes, and defaults for these.
+/// Value of a type constraint: a type, which may have optional attributes, and defaults for these.
 #[derive(Clone, Debug)]
 pub struct TypeConstraint {
     /// The type.
@@ -35,7 +35,7 @@ pub trait NamedTypes {
     fn resolve(&self, call: &CallExpr) -> Option<(TypeConstraint, Diagnostics)>;
 }
 
-/// There are no types with a name of their own.
+/// There are no named types.
 pub struct NoNamedTypes;
 
 impl NamedTypes for NoNamedTypes {
@@ -239,7 +239,7 @@ mod tests {
     use crate::testing::check_each;
 
     #[test]
-    fn types_are_read_and_mistakes_in_them_found() {
+    fn types_are_read_and_their_errors_found() {
         check_each(
             "main.tf",
             r#"variable "a" { type = * }"#,

@@ -57,7 +57,7 @@ pub struct Variable {
     pub span: Span,
 }
 
-/// How a text from outside becomes the variable's value.
+/// Parsing of a string from outside as the variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsing {
     /// It is the value.
@@ -292,7 +292,7 @@ pub(crate) fn decode(block: &Block, kind: FileKind, decoding: &Decoding<'_>) -> 
     (variable, diagnostics)
 }
 
-/// Reads `type`. Names in quotes, as long ago, are explained.
+/// Reads `type`. Quoted names, an old form, are explained.
 fn variable_type(
     expr: &Expr,
     decoding: &Decoding<'_>,

@@ -1,7 +1,7 @@
 //! Applying: does what a plan says, in the order it says, with the values that are real by then.
 //!
-//! Everything that is done becomes an edit of the state, which is recorded before it is told. Where something fails, what
-//! depends on it is left out and the rest goes on.
+//! Every completed operation becomes an edit of the state, which is recorded before it is reported. Where an operation
+//! fails, its dependents are skipped and the rest goes on.
 
 mod answers;
 mod begin;
@@ -38,11 +38,11 @@ use crate::walk::{Walk, WalkAnswer, of_check, prepare};
 
 pub use provision::{Hidden, ProvisionOrder, Provisioned, Provisioners};
 
-/// The door to whoever keeps what was done.
+/// Interface to the recorder of completed operations.
 pub trait Recorder {
     /// An operation is about to begin. The answer is its number.
     fn begin(&mut self, addr: &str, action: Action) -> u64;
-    /// An operation is over, with these edits: all of them or none are kept.
+    /// An operation has ended, with these edits: all of them or none are saved.
     fn finish(&mut self, operation: u64, edits: &[Edit]);
     /// Edits that belong to no operation.
     fn append(&mut self, edits: &[Edit]);
@@ -56,9 +56,9 @@ pub trait Recorder {
     fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics>;
 }
 
-/// What is needed besides to apply.
+/// Further inputs of applying.
 pub struct ApplyDoors<'a> {
-    /// Keeps what was done.
+    /// Saves recorded edits.
     pub recorder: &'a mut dyn Recorder,
     /// Runs provisioners.
     pub provisioners: &'a dyn Provisioners,
@@ -66,17 +66,17 @@ pub struct ApplyDoors<'a> {
     pub random: &'a dyn Fn() -> u32,
 }
 
-/// What applying came to.
+/// The outcome of applying.
 pub struct ApplyOutcome {
     /// The state after it.
     pub state: State,
-    /// What went wrong.
+    /// Errors and warnings.
     pub problems: Diagnostics,
-    /// How many objects were created, changed, destroyed, imported, forgotten.
+    /// Numbers of created, changed, destroyed, imported and forgotten objects.
     pub counts: AppliedCounts,
 }
 
-/// How many objects something happened to.
+/// Counts of completed actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AppliedCounts {
     /// Created.
@@ -91,7 +91,7 @@ pub struct AppliedCounts {
     pub forgotten: usize,
 }
 
-/// What jobs of applying report.
+/// Reports of jobs while applying.
 pub(crate) enum Answer<'a> {
     Change(Box<change::ChangeAnswer<'a>>),
     Provisioned(Box<answers::Provisioned<'a>>),
@@ -121,18 +121,18 @@ pub(crate) struct Applier<'a> {
     created_first: HashSet<AbsResourceInstance>,
     /// Positions of the changes of current objects.
     changes: HashMap<&'a AbsResourceInstance, u32>,
-    /// What objects that wait for their replacement are called, by position of their change.
+    /// Deposed keys of objects that wait for their replacement, by position of their change.
     deposed: HashMap<u32, DeposedKey>,
     failed: Vec<bool>,
     /// Positions of changes of managed resources that have begun, or need nothing.
     begun: HashSet<u32>,
     /// Positions of changes that failed after they had begun.
     failed_changes: HashSet<u32>,
-    /// Operations: of which change, what is done, and what the recorder calls it while it is under way.
+    /// Operations in progress: the change, the action, and the id for the recorder.
     operations: Vec<(u32, Action, Option<u64>)>,
-    /// Events that are told when what they tell of is on disk, and those after them.
+    /// Events that are reported once the operation that they describe is on disk, and those after them.
     untold: &'a RefCell<Vec<Event>>,
-    /// Whoever is told.
+    /// The observer.
     listener: &'a dyn Fn(Event),
     removals: crate::removal::Removals<'a>,
     counts: AppliedCounts,
@@ -140,9 +140,9 @@ pub(crate) struct Applier<'a> {
     tainted: BTreeSet<u32>,
     /// Not everything was reached.
     cut_short: bool,
-    /// Which operations were left alone was told.
+    /// Whether skipped operations were reported.
     canceled: bool,
-    /// What was done could not be kept: nothing new begins.
+    /// Results could not be saved: no new operations begin.
     broken: bool,
 }
 
@@ -152,7 +152,7 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
     apply_into(context, plan, doors, &live).instrument(tracing::info_span!("apply")).await
 }
 
-/// The same; the values of everything are kept, for who wants to know more than the state says.
+/// The same with the values of all objects, for tests and other callers that need more than the state.
 pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>, live: &Live) -> ApplyOutcome {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live)).with_parallelism(context.parallelism);
@@ -174,7 +174,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     }
     let untold = RefCell::new(Vec::new());
     let listener = context.events;
-    // What begins after something ended is told after that, too.
+    // An operation that begins after another ended is reported after that, too.
     let in_order = |event| {
         let at_once = untold.borrow().is_empty();
         if at_once { listener(event) } else { untold.borrow_mut().push(event) }
@@ -255,7 +255,7 @@ impl<'a> Steps<'a> for Applier<'a> {
         }
     }
 
-    /// What begins is on record before it begins, together with everything that ended before.
+    /// The beginning of an operation is recorded before it begins, together with everything that ended before.
     fn starting(&mut self, number: u32) -> bool {
         let (position, action, _) = self.operations[number as usize];
         let change = &self.plan.changes[position as usize];
@@ -413,7 +413,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Applies edits and records them, as what an operation came to if there is one.
+    /// Applies edits and records them, as the result of an operation if there is one.
     fn record(&mut self, operation: Option<u32>, edits: Vec<Edit>) {
         let known = operation.and_then(|at| self.operations[at as usize].2.take());
         match known {
@@ -432,7 +432,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Brings everything that was done to the disk, and tells of it. What is not on disk does not count as done.
+    /// Flushes all recorded edits to disk, and reports them. Edits that are not on disk are not complete.
     fn flush(&mut self) {
         let flushed = self.doors.recorder.flush();
         let mut events = self.untold.take();
@@ -486,7 +486,7 @@ impl<'a> Applier<'a> {
         self.walk.tell(std::iter::once(problem));
     }
 
-    /// Operations that nobody waits for any more.
+    /// Reports operations that were abandoned, with unknown results.
     fn name_unfinished(&mut self) {
         let operations = self.operations.iter();
         let unknown = operations.filter(|(position, _, known)| known.is_some() && !self.tainted.contains(position));
@@ -537,7 +537,7 @@ impl<'a> Applier<'a> {
         self.record(None, edits);
     }
 
-    /// Outputs that were known while planning are kept, whatever happens to the objects they come from.
+    /// Outputs that were known while planning stay, whatever the outcome of the objects they come from.
     fn known_outputs(&mut self) {
         let module = &self.walk.context.tree.root().module;
         let mut edits = Vec::new();
@@ -551,12 +551,13 @@ impl<'a> Applier<'a> {
         self.record(None, edits);
     }
 
-    /// Where only the state is brought up to date, outputs are as planned.
+    /// In a refresh-only run, outputs are as planned.
     fn planned_outputs(&mut self) {
         let mut edits = Vec::new();
         for change in &self.plan.outputs {
             let (planned, _) = change.after.unmark_deep();
-            // What is not known now stays unknown: nothing is made that could tell it. What it was before is not true any more.
+            // A value that is unknown now stays unknown: no object is created that could provide it. Its previous value
+            // is no longer true.
             let value = planned.unknown_as_null();
             let output = Output { sensitive: change.sensitive, deprecated: change.deprecated.clone(), value };
             let output = (!planned.is_null()).then_some(output);
@@ -619,7 +620,7 @@ impl<'a> Applier<'a> {
     }
 }
 
-/// An output as it is kept in the state; none for null.
+/// An output as it is stored in the state, or none for null.
 fn kept_output(declared: &yuba_config::output::Output, value: Value) -> Option<Output> {
     let sensitive = declared.sensitive == Some(true);
     let deprecated = declared.deprecated.clone().unwrap_or_default();
@@ -637,7 +638,7 @@ fn unkept(event: &mut Event) -> Option<EcoString> {
     }
 }
 
-/// Why results could not be kept, and which.
+/// Reason why results could not be saved, and their objects.
 fn unrecorded(found: Diagnostics, lost: &[EcoString]) -> Diagnostics {
     let mut reported = Diagnostics::new();
     let mut found = found.into_iter();
@@ -649,7 +650,7 @@ fn unrecorded(found: Diagnostics, lost: &[EcoString]) -> Diagnostics {
     reported
 }
 
-/// What was written for an imported object has to be part of the configuration before it can be changed by it.
+/// Generated configuration of an imported object has to be added to the configuration before it can change the object.
 fn lacks_configuration(change: &ResourceChange) -> Option<Diagnostic> {
     let lacks = change.generated_config.is_some() && change.action != Action::NoOp;
     lacks.then(|| diagnostics::generated_configuration_unused(&change.addr))

@@ -1,4 +1,4 @@
-//! The catalogue of what can go wrong while planning and applying. Moves and imports have catalogues of their own.
+//! The catalogue of errors and warnings of planning and applying. Moves and imports have catalogues of their own.
 
 use std::fmt::Display;
 
@@ -395,7 +395,7 @@ pub(crate) fn incomplete_replace_address(
     Diagnostic::new(&INCOMPLETE_REPLACE_ADDRESS, detail)
 }
 
-/// How -target and -exclude should be used.
+/// Advice about -target and -exclude.
 const TARGETING_IS_EXCEPTIONAL: &str =
     "Use these options only to recover from errors, or when an error message suggests them.";
 
@@ -458,7 +458,7 @@ pub(crate) fn apply_halted(tainted: &[EcoString]) -> Diagnostic {
 }
 
 pub(crate) fn planning_halted() -> Diagnostic {
-    let detail = "Planning was stopped before it was complete, so there is no plan. Nothing was changed.";
+    let detail = "Planning was interrupted, so no plan was created. Nothing was changed.";
     Diagnostic::new(&EXECUTION_HALTED, detail)
 }
 
@@ -478,7 +478,7 @@ pub(crate) fn list(out: &mut EcoString, items: &[EcoString]) {
         out.push_str(&eco_format!("\n  - {item}"));
     }
     if items.len() > SHOWN {
-        out.push_str(&eco_format!("\n  - and {} more", items.len() - SHOWN));
+        out.push_str(&eco_format!("\n  - and {} more objects", items.len() - SHOWN));
     }
 }
 

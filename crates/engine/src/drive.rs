@@ -1,8 +1,8 @@
 //! The loop: steps are begun when everything they wait for is done, and what takes time is waited for together.
 //!
-//! Steps belong to one [`Steps`], which only the loop calls, so it needs no locks. A step hands out jobs: futures that own
-//! what they need. An answer that is there at once is taken at once, so without slow providers everything happens in the
-//! order of the graph; with slow ones as many jobs run together as allowed.
+//! Steps belong to one [`Steps`], which only the loop calls, so it needs no locks. A step hands out jobs: futures that
+//! own what they need. A job that is ready at once is completed at once, so without slow providers everything happens
+//! in the order of the graph; with slow ones as many jobs run together as allowed.
 //!
 //! A step waits for nothing but calls of provider functions that it evaluates. Jobs go on meanwhile; what they report is taken
 //! after the step.
@@ -36,12 +36,12 @@ impl<'j, T> Jobs<'j, T> {
     pub(crate) fn push<F: Future<Output = T> + 'j>(&mut self, job: impl FnOnce() -> F + 'j) {
         self.new.push((None, Box::new(move || Box::pin(job()))));
     }
-    /// Hands out a job that goes on with what a job has begun. It takes the place of that job: it begins before any other, and
-    /// also after a stop, so that as few things as possible are half done.
+    /// Hands out a job that continues another one and replaces it: it begins before any other, and also after a stop,
+    /// so that as few objects as possible are half done.
     pub(crate) fn push_follow_up<F: Future<Output = T> + 'j>(&mut self, job: impl FnOnce() -> F + 'j) {
         self.more.push(Box::new(move || Box::pin(job())));
     }
-    /// Hands out a job that nobody waits for: it is dropped when everything else is done, and does not count as running.
+    /// Hands out a background job: it is dropped when all other jobs are done, and is not a running job.
     pub(crate) fn push_aside(&mut self, job: impl Future<Output = T> + 'j) {
         self.aside.push(Box::pin(job));
     }
@@ -51,9 +51,9 @@ impl<'j, T> Jobs<'j, T> {
     }
 }
 
-/// What is done in the steps of a graph.
+/// The steps of a graph.
 pub(crate) trait Steps<'j> {
-    /// What jobs report.
+    /// Reports of jobs.
     type Answer;
     /// Begins a step, everything it waits for being done.
     async fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, Self::Answer>);
@@ -83,9 +83,9 @@ pub(crate) trait Steps<'j> {
 
 /// A graph: for each step the steps it waits for.
 pub(crate) trait Order {
-    /// How many steps there are.
+    /// Number of steps.
     fn len(&self) -> usize;
-    /// What a step waits for; one may be named twice.
+    /// Dependencies of a step, possibly with duplicates.
     fn waits_for(&self, step: u32) -> &[u32];
 }
 
@@ -107,7 +107,7 @@ impl Order for [Vec<u32>] {
     }
 }
 
-/// How steps ended.
+/// Outcomes of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// It was not reached: it waits for itself, or the run was stopped.
@@ -186,7 +186,7 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
         if !run.ready.is_empty() || (run.has_job() && running.len() < parallelism.max(1)) {
             continue;
         }
-        // What is there already is taken before anything is waited for.
+        // Finished jobs are processed before the loop waits.
         if let Some((step, answer)) = running.reported() {
             running.beside(run.answer(step, answer)).await;
             continue;
@@ -215,7 +215,7 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
 /// Jobs that have begun, each with its step.
 struct Running<'j, T> {
     jobs: FuturesUnordered<Job<'j, (u32, T)>>,
-    /// What jobs reported while a step waited.
+    /// Reports of jobs while a step waited.
     reported: VecDeque<(u32, T)>,
 }
 
@@ -224,7 +224,7 @@ impl<T> Running<'_, T> {
         self.jobs.len() + self.reported.len()
     }
 
-    /// What a job has reported by now.
+    /// Reports of a job so far.
     fn reported(&mut self) -> Option<(u32, T)> {
         self.reported.pop_front().or_else(|| self.jobs.next().now_or_never().flatten())
     }
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_are_there_are_taken_before_anything_is_waited_for() {
+    fn ready_responses_are_processed_before_waiting() {
         check(
             &[&[], &[], &[], &[]],
             &[1, 1, 1, 1],
@@ -396,7 +396,7 @@ mod tests {
         );
     }
 
-    /// Things that are made at once and then need care, as objects with provisioners do.
+    /// Objects that are created at once and then need more work, as objects with provisioners do.
     struct Careful {
         in_care: usize,
         most: usize,
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_counts_as_running_and_is_brought_to_an_end() {
+    fn continued_jobs_are_running_and_finish() {
         for (stop_after, made) in [(99, 20), (6, 6)] {
             let mut steps = Careful { in_care: 0, most: 0, cared_for: 0, made: 0, stop_after };
             let edges = vec![Vec::new(); 20];

@@ -10,7 +10,7 @@ use yuba_syntax::format::format;
 use yuba_syntax::lexer::is_identifier;
 use yuba_value::{Value, View, json};
 
-/// What the file with all written blocks starts with.
+/// Header of the file with all written blocks.
 pub const FILE_HEADER: &str =
     "# __generated__ by Yuba\n# Please review these resources and move them into your main configuration files.\n";
 

@@ -27,17 +27,17 @@ use yuba_value::{Type, Value, View, convert};
 /// An object to import, and where to.
 #[derive(Clone, Debug)]
 pub struct RequestedImport {
-    /// How the provider finds it.
+    /// Identifier for the provider.
     pub by: ImportBy,
     /// The block that says so; none for the command line.
     pub span: Option<Span>,
 }
 
 impl RequestedImport {
-    /// What to ask the provider for, and what the plan says about it. An empty id asks for nothing.
+    /// The request to the provider, and its description in the plan. An empty id requests nothing.
     pub fn request(&self) -> Option<(ImportBy, Importing)> {
         let importing = match &self.by {
-            // Quirk: that is no import, and no mistake either.
+            // Quirk: this is neither an import nor an error.
             ImportBy::Id(id) if id.is_empty() && self.span.is_some() => return None,
             ImportBy::Id(id) => Importing { id: Some(id.clone()), ..Importing::default() },
             ImportBy::Identity(identity) => Importing { identity: Some(identity.clone()), ..Importing::default() },
@@ -100,9 +100,9 @@ pub fn check_targets(tree: &ConfigTree, generation: Generation) -> (Undeclared<'
 /// The provider that imports, for blocks that identify objects by identity.
 #[derive(Clone, Copy)]
 pub struct ImportProvider<'a> {
-    /// Which one.
+    /// The import.
     pub source: &'a ProviderSource,
-    /// What it knows.
+    /// Its values.
     pub schema: &'a ProviderSchema,
 }
 
@@ -153,7 +153,7 @@ impl Imports {
                     entry.insert(RequestedImport { by, span: Some(import.span) });
                 }
                 Entry::Occupied(first) => {
-                    // Quirk: the place is that of the first block.
+                    // Quirk: the location is that of the first block.
                     let at = first.get().span.unwrap_or(import.span);
                     problems.push(diagnostics::duplicate(first.key(), sources, at, import.span));
                 }
@@ -161,19 +161,18 @@ impl Imports {
         }
         problems
     }
-    /// What somebody asked for on the command line.
+    /// Imports requested on the command line.
     pub fn asked(objects: &[(AbsResourceInstance, EcoString)]) -> Imports {
         let imported = |id: &EcoString| RequestedImport { by: ImportBy::Id(id.clone()), span: None };
         Imports { by_addr: objects.iter().map(|(addr, id)| (addr.clone(), imported(id))).collect() }
     }
 
-    /// Whether somebody asked on the command line for an import to an instance.
+    /// Whether the command line requests an import to an instance.
     pub fn is_asked(&self, addr: &AbsResourceInstance) -> bool {
         self.by_addr.get(addr).is_some_and(|imported| imported.span.is_none())
     }
 
-    /// What is to be imported to an instance. Where an object is there already nothing is imported: the block stays for the
-    /// record.
+    /// The import for an instance. An existing object is not imported again: the block stays as a record.
     pub fn get(&self, addr: &AbsResourceInstance, state: &State) -> Option<&RequestedImport> {
         self.by_addr.get(addr).filter(|_| state.instance(addr).is_none())
     }
@@ -181,7 +180,7 @@ impl Imports {
     pub fn settle(&mut self, addr: &AbsResourceInstance) {
         self.by_addr.remove(addr);
     }
-    /// Whether there is none.
+    /// Whether there are no imports.
     pub fn is_empty(&self) -> bool {
         self.by_addr.is_empty()
     }
@@ -210,7 +209,7 @@ impl Imports {
 pub enum Instances {
     /// The plan has found all of them.
     Complete,
-    /// Errors kept the plan from some of them.
+    /// Errors excluded some of them from the plan.
     Incomplete,
 }
 
@@ -252,7 +251,7 @@ fn check_for_each(value: &Value, span: Span) -> Diagnostics {
     for_each::check(&Value::object(Vec::new()).with_marks(&marks), span)
 }
 
-/// What `each` is for each element of a known value.
+/// Value of `each` for each element of a known value.
 fn elements(value: &Value) -> Vec<InstanceValues> {
     let instance =
         |key: Value, value: Value| InstanceValues { count_index: None, each_key: Some(key), each_value: Some(value) };

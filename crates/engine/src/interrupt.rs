@@ -1,6 +1,6 @@
-//! Being asked to stop: the first time everything under way is brought to an end, the second time it is left as it is.
+//! Interrupts: the first one lets running operations finish, the second one abandons them.
 //!
-//! An [`Interrupt`] may be raised by another thread, and wakes whoever waits for providers then.
+//! An [`Interrupt`] may be raised by another thread, and wakes the loop that waits for providers.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -14,10 +14,10 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use yuba_provider::{Millis, Provider};
 
-/// After the second interrupt so much time is left to those that heard it already, in milliseconds.
+/// Time for running requests after the second interrupt, in milliseconds.
 const GRACE: Millis = 700;
 
-/// How often somebody asked to stop.
+/// Number of interrupts.
 #[derive(Debug, Default)]
 pub struct Interrupt {
     level: AtomicU8,
@@ -25,12 +25,12 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Nobody asked yet.
+    /// Not raised yet.
     pub const fn new() -> Interrupt {
         Interrupt { level: AtomicU8::new(0), wakers: Mutex::new(Vec::new()) }
     }
 
-    /// Somebody asks to stop. How often that happened before.
+    /// Raises the interrupt. Returns the previous number of interrupts.
     pub fn raise(&self) -> u8 {
         let before = self.level.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |level| Some(level.saturating_add(1)));
         let wakers = std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
@@ -43,12 +43,12 @@ impl Interrupt {
         self.count() > 0
     }
 
-    /// How often somebody asked.
+    /// Number of interrupts.
     pub fn count(&self) -> u8 {
         self.level.load(Ordering::SeqCst)
     }
 
-    /// Whether somebody asked so often; if not, the task is woken when somebody asks.
+    /// Whether this number is reached; if not, the task is woken at the next interrupt.
     pub fn poll(&self, count: u8, task: &mut Task<'_>) -> Poll<()> {
         if self.count() < count {
             let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,20 +56,20 @@ impl Interrupt {
                 wakers.push(task.waker().clone());
             }
         }
-        // Somebody may have asked between the two lines above.
+        // The interrupt may have been raised between the two lines above.
         if self.count() < count { Poll::Pending } else { Poll::Ready(()) }
     }
 }
 
 /// The door to time.
 pub trait Clock: Sync {
-    /// What time it is.
+    /// The current time.
     fn now(&self) -> Millis;
     /// Waits until then.
     fn until(&self, when: Millis) -> Pin<Box<dyn Future<Output = ()> + '_>>;
 }
 
-/// For whoever waits for nothing.
+/// A waker for callers that do not wait.
 pub struct NoTime;
 
 impl Clock for NoTime {
@@ -106,7 +106,7 @@ impl Started {
 }
 
 /// Waits for `work`, which begins nothing new once the interrupt is raised. The first time providers are asked to stop;
-/// the second time nothing is waited for any more, and there is no answer.
+/// the second time waiting ends without a result.
 pub(crate) async fn attend<T>(
     interrupt: &Interrupt,
     clock: &dyn Clock,

@@ -1,4 +1,5 @@
-//! Evaluating a configuration without planning: values of resources are those of the state, and nobody is asked anything.
+//! Evaluating a configuration without planning: values of resources are those of the state, and no provider receives a
+//! request.
 
 use yuba_eval::graph::{References, Vertex};
 use yuba_eval::{EvalMode, Evaluation, Live};
@@ -8,8 +9,8 @@ use yuba_syntax::Diagnostics;
 use crate::request::Context;
 use crate::walk::Walk;
 
-/// Finds the values of everything, as far as the state knows; the rest is unknown. What is wrong with one object does not
-/// matter for those that do not depend on it. The error: there is nothing to evaluate.
+/// Finds the values of everything, as far as the state knows; the rest is unknown. An error in one object does not
+/// matter for those that do not depend on it. Fails if nothing can be evaluated.
 pub async fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Diagnostics, Diagnostics> {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));

@@ -51,7 +51,7 @@ pub struct Statement {
     pub from: Moveable,
     /// The new address: of the same kind.
     pub to: Moveable,
-    /// Where it stands; for implied ones what implies it.
+    /// Its location; for implied ones that of the block that implies it.
     pub span: Span,
     /// No `moved` block says so, but `count` came or went.
     pub implied: bool,
@@ -65,16 +65,16 @@ pub struct Statements {
     groups: Vec<Vec<u32>>,
 }
 
-/// What became of the objects of a state.
+/// Result of moving the objects of a state.
 #[derive(Clone, Debug, Default)]
 pub struct Moves {
     /// For each new address where the object was.
     pub changes: BTreeMap<AbsResourceInstance, MoveOrigin>,
-    /// What could not move, because there is something else already, and where it was to go.
+    /// Objects that could not move because the target is occupied, and their targets.
     pub blocked: BTreeMap<Moveable, Moveable>,
 }
 
-/// Where a moved object was.
+/// Previous address of a moved object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoveOrigin {
     /// The address in the last state.
@@ -83,7 +83,7 @@ pub struct MoveOrigin {
     pub implied: bool,
 }
 
-/// What the configuration says about objects that moved, and what follows from a comparison with the state.
+/// Moves in the configuration, and implied moves from a comparison with the state.
 pub fn statements(tree: &ConfigTree, state: &State) -> Statements {
     let mut list = Vec::new();
     for (_, node) in tree.iter() {
@@ -135,7 +135,7 @@ impl Statements {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Statement> {
         self.list.iter()
     }
-    /// Whether there is none.
+    /// Whether there are no moves.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -145,19 +145,19 @@ impl Statements {
 }
 
 impl Moves {
-    /// Where an object was in the last state; where it is if it did not move.
+    /// Address of an object in the last state, which is its present address if it did not move.
     pub fn old<'a>(&'a self, addr: &'a AbsResourceInstance) -> &'a AbsResourceInstance {
         self.from(addr).unwrap_or(addr)
     }
-    /// Where an object was in the last state, if it moved.
+    /// Address of an object in the last state, if it moved.
     pub fn from(&self, addr: &AbsResourceInstance) -> Option<&AbsResourceInstance> {
         self.changes.get(addr).map(|origin| &origin.from).filter(|from| *from != addr)
     }
-    /// Whether a `moved` block brought an object to its address.
+    /// Whether a `moved` block moved an object to its address.
     pub fn moved_explicitly(&self, addr: &AbsResourceInstance) -> bool {
         self.changes.get(addr).is_some_and(|origin| !origin.implied)
     }
-    /// Whether an object became one of another type or provider, so that only the provider can tell what it is now.
+    /// Whether an object has changed its type or provider, so that only the new provider can read it.
     pub fn changes_type(
         &self,
         addr: &AbsResourceInstance,
@@ -167,7 +167,7 @@ impl Moves {
         let old = self.changes.get(addr).filter(|origin| !origin.implied);
         old.is_some_and(|old| old.from.resource.kind != addr.resource.kind || provider != old_provider)
     }
-    /// The warning about what could not move, if there is something. It is for plans without errors: mistakes in
+    /// The warning about objects that could not move, if there are any. It is for plans without errors: errors in
     /// statements may be the cause.
     pub fn warnings(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
@@ -235,7 +235,7 @@ impl Moveable {
             }),
         }
     }
-    /// What it is, and that in one word.
+    /// Kind of an endpoint, also as one word.
     fn noun(&self) -> (&'static str, &'static str) {
         match self {
             Moveable::Call(..) => ("module call", "call"),
@@ -267,7 +267,7 @@ struct Step<'a> {
 }
 
 impl Statement {
-    /// The modules on the way to an end; for module ends the module itself is the last.
+    /// The modules of an endpoint, from the root; for module endpoints the module itself is the last.
     fn steps<'a>(&'a self, end: &'a Moveable) -> impl Iterator<Item = Step<'a>> {
         let declared = self.declared.steps().iter().map(|name| Step { name, key: None });
         let named = end.module().steps().iter().map(|step| Step { name: &step.name, key: Some(&step.key) });

@@ -12,7 +12,7 @@ use yuba_provider::{
 };
 use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
 use yuba_syntax::{Body, Code, Diagnostic, Diagnostics};
-use yuba_value::{Mark, Marks, Type, Value, View, convert};
+use yuba_value::{Mark, Marks, Type, TypeKind, Value, View, convert};
 
 use crate::diagnostics::{self, INVALID_STATE_MOVE, INVALID_STATE_UPGRADE, PROVIDER_INVALID_OBJECT};
 use crate::outgrown::without_removed;
@@ -26,15 +26,15 @@ pub(crate) struct Existing {
     pub(crate) private: Private,
     pub(crate) identity: Option<Value>,
     pub(crate) status: Status,
-    /// What its configuration referred to when it was last applied.
+    /// References of its configuration at its last apply.
     pub(crate) dependencies: EcoVec<ConfigResource>,
     pub(crate) create_before_destroy: bool,
     pub(crate) skip_destroy: bool,
-    /// The state keeps it in another form than it would be kept now.
+    /// Its stored form differs from the current one.
     pub(crate) outdated: bool,
 }
 
-/// What an object was that became one of another type or provider.
+/// Type and provider of an object before a move to another type or provider.
 #[derive(Clone, Debug)]
 pub(crate) struct MovedFrom {
     pub(crate) kind: EcoString,
@@ -94,6 +94,9 @@ impl Subject<'_> {
     /// Problems of the provider as messages.
     pub(crate) fn placed(&self, problems: Vec<Problem>) -> Diagnostics {
         let mut placed = Diagnostics::new();
+        if problems.is_empty() {
+            return placed;
+        }
         let address = eco_format!("{}", self.addr);
         for problem in problems {
             placed.push(match self.body {
@@ -117,7 +120,7 @@ impl Subject<'_> {
         self.started_with(phase, object_id(value));
     }
 
-    /// With what tells the object apart.
+    /// With the identifier of the object.
     pub(crate) fn started_with(&self, phase: Phase, id: Option<(EcoString, EcoString)>) {
         let (addr, deposed) = (self.addr.clone(), self.deposed.clone());
         (self.context.events)(Event::Started { addr, deposed, phase, id });
@@ -130,7 +133,7 @@ impl Subject<'_> {
         (self.context.events)(Event::Finished { addr, deposed, phase, id, ok });
     }
 
-    /// An object of the state with its value, for those who have been told what there is to say about it.
+    /// An object of the state with its value, after its diagnostics were reported.
     pub(crate) async fn existing(&self, object: &Arc<Object>) -> Result<Existing, Diagnostics> {
         self.existing_from(object, None).await.map(|(existing, _)| existing)
     }
@@ -152,28 +155,28 @@ impl Subject<'_> {
             let problem = diagnostics::object_of_newer_provider(&self.addr, &self.provider_name, stored, supported);
             return Err(problem.into());
         }
+        let ty = schema.block.implied_type();
         let mut outdated = object.schema_version != schema.version;
-        let mut raw = raw_state(object);
-        // Whoever changes the version of a schema wants to see everything; otherwise nobody expects what was removed.
-        if !outdated && let Some(kept) = without_removed(object, schema.block.implied_type()) {
-            raw = kept;
-            outdated = true;
-        }
-        let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
-        let Outcome { value, problems } = self.provider.upgrade_state(request).await;
-        let mut found = self.placed(problems);
-        let value = match value {
-            Some(value) if !found.has_errors() => value,
-            _ => {
-                if !found.has_errors() {
-                    found.push(
-                        self.broken(&INVALID_STATE_UPGRADE, "returned no object for the upgrade of a stored object"),
-                    );
+        let as_stored = match &object.attributes {
+            Attributes::Json(json) if !outdated => yuba_value::json::decode(json.as_str().as_bytes(), ty).ok(),
+            _ => None,
+        };
+        let (value, mut found) = match as_stored {
+            Some(value) if self.provider.stores_as_is() => (value, Diagnostics::new()),
+            as_stored => {
+                let mut raw = raw_state(object);
+                // A changed schema version shows all changes; otherwise removed attributes are not expected. An object
+                // that can be read as it is does not have any.
+                if !outdated
+                    && as_stored.is_none()
+                    && let Some(kept) = without_removed(object, ty)
+                {
+                    raw = kept;
+                    outdated = true;
                 }
-                return Err(found);
+                self.upgraded(object.schema_version, raw).await?
             }
         };
-        let ty = schema.block.implied_type();
         if let Err(reason) = conforms(&value, ty) {
             found.push(self.broken(
                 &INVALID_STATE_UPGRADE,
@@ -204,7 +207,25 @@ impl Subject<'_> {
         Ok((existing, found))
     }
 
-    /// An object that was one of another type or provider: only the provider can tell what it is now.
+    /// A stored object by the current schema, with warnings.
+    async fn upgraded(&self, version: u64, raw: RawState) -> Result<(Value, Diagnostics), Diagnostics> {
+        let request = UpgradeRequest { kind: self.kind().clone(), version, raw };
+        let Outcome { value, problems } = self.provider.upgrade_state(request).await;
+        let mut found = self.placed(problems);
+        match value {
+            Some(value) if !found.has_errors() => Ok((value, found)),
+            _ => {
+                if !found.has_errors() {
+                    found.push(
+                        self.broken(&INVALID_STATE_UPGRADE, "returned no object for the upgrade of a stored object"),
+                    );
+                }
+                Err(found)
+            }
+        }
+    }
+
+    /// An object that has changed its type or provider: only the new provider can read it.
     async fn moved(
         &self,
         object: &Object,
@@ -278,7 +299,7 @@ impl Subject<'_> {
         (value, true)
     }
 
-    /// An identity as the state keeps it.
+    /// An identity in its stored form.
     fn stored_identity(&self, identity: &Value) -> Option<Identity> {
         let known = self.identity_schema()?;
         if identity.is_null() {
@@ -288,7 +309,7 @@ impl Subject<'_> {
         Some(Identity { schema_version: Some(known.version), json: RawJson::parse(&json)? })
     }
 
-    /// What became of an object; none if it is gone.
+    /// The refreshed object; none if it is gone.
     pub(crate) async fn refreshed(&self, existing: &Existing) -> (Option<Existing>, Diagnostics) {
         let Some(schema) = self.schema() else { return (Some(existing.clone()), Diagnostics::new()) };
         self.started(Phase::Refresh, &existing.value);
@@ -332,7 +353,7 @@ impl Subject<'_> {
         (Some(refreshed), found)
     }
 
-    /// An object as the state keeps it.
+    /// An object in its stored form.
     pub(crate) fn stored(&self, existing: &Existing) -> Result<Arc<Object>, AttributeError> {
         let schema = self.schema().expect("because an object exists only with its schema");
         let mut object = Object::encode(&existing.value, schema.block.implied_type(), schema.version)?;
@@ -359,20 +380,37 @@ fn raw_state(object: &Object) -> RawState {
     }
 }
 
-/// The message that an object cannot be kept.
+/// The error that an object cannot be stored.
 pub(crate) fn cannot_be_stored(addr: &AbsResourceInstance, reason: &AttributeError) -> Diagnostic {
     diagnostics::object_not_storable(addr, &reason.message)
 }
 
-/// Whether a value is of a type; otherwise what is wrong.
+/// Whether a value is of a type; otherwise the error.
 pub(crate) fn conforms(value: &Value, ty: &Type) -> Result<(), EcoString> {
-    if value.ty() == ty {
+    if is_instance_of(value.ty(), ty) {
         return Ok(());
     }
     match convert::convert(value, ty) {
         Ok(converted) if converted.ty() == value.ty() => Ok(()),
         Ok(_) => Err(convert::mismatch_message(value.ty(), ty).into()),
         Err(reason) => Err(eco_format!("{reason}")),
+    }
+}
+
+/// Whether a type is another one with types in place of `any`. A conversion changes nothing then.
+fn is_instance_of(actual: &Type, wanted: &Type) -> bool {
+    if actual == wanted {
+        return true;
+    }
+    match (actual.kind(), wanted.kind()) {
+        (_, TypeKind::Dynamic) => true,
+        (TypeKind::Object(actual), TypeKind::Object(wanted)) => {
+            actual.len() == wanted.len()
+                && actual.iter().zip(wanted).all(|(actual, wanted)| {
+                    actual.name == wanted.name && !wanted.optional && is_instance_of(&actual.ty, &wanted.ty)
+                })
+        }
+        _ => false,
     }
 }
 
@@ -393,7 +431,7 @@ pub(crate) fn object_id(value: &Value) -> Option<(EcoString, EcoString)> {
     None
 }
 
-/// What tells an imported object apart: the id that it is found by, or the best there is in its identity.
+/// Identifier of an imported object: its id, or the best available part of its identity.
 pub(crate) fn import_id(importing: &Importing) -> Option<(EcoString, EcoString)> {
     if let Some(id) = &importing.id {
         return Some(("id".into(), id.clone()));

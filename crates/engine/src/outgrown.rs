@@ -1,4 +1,4 @@
-//! Stored attributes that a schema does not have any more, although its version is the same.
+//! Stored attributes that a schema no longer has, although its version is the same.
 
 use ecow::EcoString;
 use yuba_provider::RawState;
@@ -8,7 +8,7 @@ use yuba_value::{Type, TypeKind, Value, View};
 /// The attributes of a stored object without those that its type does not have, at any depth; none if it has them all.
 pub(crate) fn without_removed(object: &Object, ty: &Type) -> Option<RawState> {
     let Attributes::Json(json) = &object.attributes else { return None };
-    // What can be read as it is has nothing to lose, and most objects can.
+    // Values that can be read as they are have nothing to drop, and most objects can.
     if object.decode(ty).is_ok() {
         return None;
     }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_no_reason_to_change_anything() {
+    fn missing_attributes_change_nothing() {
         check(r#"{"list":[],"size":123456789012345678901234567890}"#, None);
     }
 
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_any_type_are_kept_as_they_are() {
+    fn values_of_any_type_stay_unchanged() {
         check(
             r#"{"any":{"type":["object",{"gone":"string"}],"value":{"gone":"x"}},"gone":1}"#,
             Some(r#"{"any":{"type":["object",{"gone":"string"}],"value":{"gone":"x"}}}"#),

@@ -1,8 +1,8 @@
 //! Planning: from the configuration, the last state and what providers say to the changes that have to be made.
 //!
-//! One walk through the reference graph. Where it comes to a resource it is expanded, each instance is compared with what
-//! exists, and its planned value is there for everything that refers to it. What is in the state and was not met on the way
-//! is removed at the end.
+//! One walk through the reference graph. At a resource it is expanded, each instance is compared with its current
+//! object, and its planned value becomes available to references. Objects of the state that the walk did not meet are
+//! removed at the end.
 
 mod begin;
 mod end;
@@ -16,12 +16,15 @@ pub(crate) mod removal;
 mod replace_paths;
 mod triggers;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ecow::EcoString;
 use foldhash::{HashMap, HashSet};
 use tracing::Instrument as _;
-use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, KeyMap, ResourceMode};
+use yuba_addrs::{
+    AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey, KeyMap, ResourceMode,
+};
 use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
@@ -47,7 +50,7 @@ use crate::moves::{self, Moves};
 use crate::removal::Removals;
 use crate::targets::{Destroying, TargetSelection, Targets};
 
-/// What jobs of planning report.
+/// Reports of jobs while planning.
 pub(crate) enum Answer<'a> {
     Managed(Box<managed::ManagedAnswer<'a>>),
     Removal(Box<removal::RemovalAnswer<'a>>),
@@ -82,8 +85,12 @@ pub(crate) struct Planner<'a> {
     dependencies: Dependencies<'a>,
     create_before_destroy: Vec<bool>,
     changes: Vec<ResourceChange>,
+    /// Provider instances of which an object changes.
+    announced: HashSet<(AbsProviderConfig, Option<InstanceKey>)>,
     drift: Vec<ResourceChange>,
     planned: HashMap<(ModuleInstanceId, ResourceKey), PlannedInstances>,
+    /// Whether any resource has `replace_triggered_by`, which looks up planned changes.
+    has_triggers: bool,
     /// For each vertex whether something changes there.
     pending: Vec<bool>,
     /// For each vertex that is done whether a managed resource changes there or in what it depends on.
@@ -100,7 +107,7 @@ pub(crate) struct Planner<'a> {
     undeclared: Vec<(AbsResourceInstance, &'a Import)>,
     /// Removals that wait for the end.
     postponed: Vec<begin::Postponed>,
-    /// What is left at the end is removed.
+    /// Objects left at the end are removed.
     at_end: bool,
     /// Errors were found while that was done.
     failed_at_end: bool,
@@ -114,7 +121,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     plan_into(context, state, options, &live).await
 }
 
-/// The same; the values of everything are kept, for who wants to know more than the plan says.
+/// The same with the values of all objects, for tests and other callers that need more than the plan.
 pub async fn plan_into(
     context: Context<'_>,
     state: State,
@@ -152,7 +159,7 @@ async fn plan_for(
     let read_live = Live::for_plan(Some(context.plan_time));
     let read = walk_for(context, state.clone(), previous.clone(), &first, targets, &read_live).await;
     let second = match read.plan {
-        // What data say does not matter for destroying, unless a provider needs it, which is found out.
+        // Values of data resources do not matter for destroying, unless a provider needs them, which is found out.
         _ if read.only_reading_failed => options.clone(),
         Some(plan) if !read.problems.has_errors() => {
             // Outputs that are known by now are destroyed with everything else.
@@ -224,7 +231,7 @@ async fn walk_for(
     }
     let referring = context.references.with_used(&evaluation, &used_providers(tree, &state, &undeclared));
     let references = &referring.edges;
-    let mut graph = (*referring).clone();
+    let mut graph = referring.clone();
     connect_providers_of_state(&mut graph, tree, &state);
     let components = graph.components();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
@@ -253,7 +260,7 @@ async fn walk_for(
     Made { plan, problems, only_reading_failed }
 }
 
-/// What is known about objects outside of resource blocks when a walk begins.
+/// Known values outside of resource blocks when a walk begins.
 struct Start<'a> {
     /// The state after the moves.
     state: State,
@@ -268,7 +275,7 @@ fn problems_before(context: &Context<'_>, options: &PlanOptions) -> Diagnostics 
     let mut problems = context.references.invalid_arguments.clone();
     problems.extend(context.tree.unbound_resources());
     if options.mode == Mode::Destroy {
-        // A plan to destroy evaluates few variables. Problems of the others are reported all the same.
+        // A plan to destroy evaluates few variables. Problems of the other variables are reported, too.
         problems.extend(context.variables.values().flat_map(|variable| variable.problems.iter().cloned()));
     }
     problems
@@ -293,10 +300,14 @@ fn provider_of_undeclared(addr: &AbsResourceInstance, import: &Import) -> Provid
     }
 }
 
-/// What a resource has in the state may belong to another provider configuration than it has now, which is needed for what
-/// is destroyed.
-fn connect_providers_of_state(graph: &mut RefGraph<'_>, tree: &ConfigTree, state: &State) {
+/// Objects of a resource in the state may belong to another provider configuration than the present one; it is required
+/// to destroy them.
+fn connect_providers_of_state<'a>(graph: &mut Cow<'_, RefGraph<'a>>, tree: &ConfigTree, state: &State) {
     let blocks = provider_blocks(graph, tree);
+    if blocks.is_empty() {
+        return;
+    }
+    let graph = graph.to_mut();
     for known in state.iter() {
         let config = known.addr.config();
         let module = tree.find(&config.module);
@@ -320,8 +331,8 @@ fn in_modules(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> HashMap
     found
 }
 
-/// Which resources are created before the objects they replace are destroyed: those that say so and are part of the run,
-/// and all they depend on.
+/// Resources that are created before the objects they replace are destroyed: those with the argument that are part of
+/// the run, and all their dependencies.
 fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], selected: &TargetSelection) -> Vec<bool> {
     let mut flags = vec![false; graph.nodes.len()];
     for at in order.iter().rev() {
@@ -444,7 +455,11 @@ impl<'a> Planner<'a> {
             dependencies: Dependencies::new(graph, order, tree),
             changes: Vec::with_capacity(expected),
             drift: Vec::new(),
+            announced: HashSet::default(),
             planned: HashMap::default(),
+            has_triggers: graph.nodes.iter().any(|node| {
+                matches!(node.vertex, Vertex::Resource(resource) if !resource.lifecycle.replace_triggered_by.is_empty())
+            }),
             pending: vec![false; count],
             leads_to_changes: vec![false; count],
             failed: vec![false; count],
@@ -604,7 +619,7 @@ impl<'a> Planner<'a> {
         changes.sort_unstable_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));
         let mut drift = std::mem::take(&mut self.drift);
         drift.sort_unstable_by(|a, b| a.addr.cmp(&b.addr));
-        // Nobody asks where changes come from unless something changed outside, or the plan is kept.
+        // The sources of changes matter only if objects changed outside, or if the plan is saved.
         let relevant = match self.options.relevant || !drift.is_empty() {
             true => relevant::relevant(&self.walk, &changes, &outputs),
             false => Vec::new(),

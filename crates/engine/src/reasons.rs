@@ -1,11 +1,11 @@
-//! Why an object of the state is not wanted any more.
+//! Reasons why an object of the state is no longer wanted.
 
 use yuba_addrs::{AbsResourceInstance, InstanceKey};
 use yuba_config::resource::{Repetition, ResourceKey};
 use yuba_eval::{ConfigTree, Expansion, Live, ModuleInstanceId};
 use yuba_plan::ActionReason;
 
-/// How an object came to its address.
+/// Origin of the address of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// By a `moved` block.

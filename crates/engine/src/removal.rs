@@ -19,19 +19,19 @@ pub struct Removals<'a> {
     modules: HashMap<ModulePath, Vec<u32>>,
 }
 
-/// What `removed` blocks say about an object.
+/// Settings of `removed` blocks for an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Removal<'a> {
     /// It is destroyed; else it is forgotten.
     pub destroy: bool,
-    /// What is run before it is destroyed.
+    /// Provisioners that run before it is destroyed.
     pub provisioners: &'a [Provisioner],
     /// The block.
     pub span: Span,
 }
 
 impl<'a> Removals<'a> {
-    /// The blocks of all modules, and what is wrong with them: what they are about must not be declared any more.
+    /// The blocks of all modules, and their errors: the objects that they name must no longer be declared.
     pub fn find(tree: &'a ConfigTree) -> (Removals<'a>, Diagnostics) {
         let (mut removals, mut problems) = (Removals::default(), Diagnostics::new());
         for (_, node) in tree.iter() {
@@ -66,7 +66,7 @@ impl<'a> Removals<'a> {
         (removals, problems)
     }
 
-    /// What is said about the objects of a block that is not there any more.
+    /// Settings of a removed block for its objects.
     pub fn of(&self, resource: &ConfigResource) -> Option<Removal<'a>> {
         let mut about: Vec<u32> = self.resources.get(resource).cloned().unwrap_or_default();
         if !self.modules.is_empty() {
@@ -76,7 +76,7 @@ impl<'a> Removals<'a> {
                 about.extend(self.modules.get(&path).into_iter().flatten());
             }
         }
-        // Quirk: the last block tells whether to destroy, the first one what to run before that.
+        // Quirk: the last block decides about destroying, the first one about provisioners.
         let (first, last) = (about.iter().min()?, about.iter().max()?);
         let block = |at: &u32| self.blocks.get(*at as usize).copied();
         let (first, last) = (block(first)?, block(last)?);

@@ -1,4 +1,4 @@
-//! What a caller brings to plan or to apply.
+//! Parameters of planning and applying.
 
 use std::collections::BTreeMap;
 
@@ -19,43 +19,43 @@ use crate::interrupt::{Clock, Interrupt};
 pub struct RootVariable {
     /// Its value as expressions see it: converted, with marks.
     pub value: Value,
-    /// What was given for it; none if it has its default.
+    /// The given value; none if it has its default.
     pub given: Option<Value>,
-    /// How it was given; none if it has its default or is null.
+    /// Source of the value; none if it has its default or is null.
     pub given_by: Option<GivenBy>,
-    /// Why nothing can use it, if so.
+    /// Reason why it cannot be used, if any.
     pub problems: Diagnostics,
 }
 
-/// What both planning and applying need.
+/// Shared inputs of planning and applying.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The configuration.
     pub tree: &'a ConfigTree,
     /// The reference graph of the configuration.
     pub references: &'a References<'a>,
-    /// What evaluation knows besides.
+    /// Context of evaluation.
     pub env: EvalEnv<'a>,
     /// Values of the root module's variables: of all of them.
     pub variables: &'a BTreeMap<EcoString, RootVariable>,
-    /// What a test replaces: resources that no provider is asked about, and modules that are not evaluated.
+    /// Replacements of a test: mocked resources, and modules that are not evaluated.
     pub substitutions: &'a Substitutions,
-    /// Whoever watches.
+    /// The observer.
     pub events: &'a dyn Fn(Event),
-    /// Whoever may ask to stop: nothing new is begun then.
+    /// The interrupt: once it is raised, no new operation begins.
     pub interrupt: &'a Interrupt,
     /// The time, for what has to be done at a certain one.
     pub clock: &'a dyn Clock,
-    /// When the plan was made: what `plantimestamp` says.
+    /// Time of the plan: value of `plantimestamp`.
     pub plan_time: WorldTime,
-    /// How many things providers may be asked at the same time.
+    /// Number of simultaneous requests to providers.
     pub parallelism: usize,
 }
 
-/// How to plan.
+/// Options of planning.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// What for.
+    /// Mode.
     pub mode: Mode,
     /// Whether objects are read again before they are compared with the configuration.
     pub refresh: bool,
@@ -70,7 +70,7 @@ pub struct PlanOptions {
     pub imports: Vec<(AbsResourceInstance, EcoString)>,
     /// Whether the plan says which attributes its changes come from, though nothing changed outside.
     pub relevant: bool,
-    /// Whether configuration is written for imported objects that have none.
+    /// Whether configuration is written for imported objects without a block.
     pub generate_config: bool,
     /// The plan only serves to read everything before it is destroyed: nothing is imported, and conditions of resources and
     /// outputs that do not hold are warnings.

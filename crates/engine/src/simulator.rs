@@ -1,7 +1,8 @@
-//! A simulator: random configurations are planned and applied, edited, and applied again, while providers fail, lie and
-//! hang and somebody else changes and destroys things. Every seed is a world of its own, and always the same one.
+//! A simulator: random configurations are planned and applied, edited, and applied again, while providers fail, return
+//! wrong values and hang, and other users change and destroy objects. Every seed is a scenario of its own, and always
+//! the same one.
 //!
-//! What has to hold, whatever happens:
+//! Properties that must hold, whatever happens:
 //!
 //! - without faults, a plan that follows an apply has nothing to do;
 //! - everything that really exists is in the state, and everything in the state exists, unless an error said otherwise;
@@ -33,7 +34,7 @@ use crate::request::{Context, PlanOptions};
 use crate::testing::{self, Config, NoProvisioners};
 use model::{Chance, Model};
 
-/// How often each request goes wrong; and what did.
+/// Probability of a fault per request; and the injected faults.
 #[derive(Default)]
 struct Trouble {
     seed: u64,
@@ -52,7 +53,7 @@ struct Simulation {
     state: State,
     /// The last log, for the message when something does not hold.
     log: Vec<EcoString>,
-    /// What happened, for the same purpose.
+    /// Events, for the same purpose.
     story: Vec<String>,
 }
 
@@ -64,7 +65,7 @@ impl Wake for Flag {
     }
 }
 
-/// Keeps edits as the journal does.
+/// Records edits as the journal does.
 #[derive(Default)]
 struct Lines {
     open: BTreeMap<u64, (String, Action)>,
@@ -235,7 +236,7 @@ impl Simulation {
         }
     }
 
-    /// Everything that has nothing to do with what went wrong is done.
+    /// All operations that do not depend on a fault are complete.
     fn check_unaffected(&self, plan: &Plan, state: &State) {
         let mut affected: BTreeSet<String> = BTreeSet::new();
         for (line, fault) in self.happened() {
@@ -285,8 +286,8 @@ impl Simulation {
         }
     }
 
-    /// What exists is in the state, and the other way round.
-    fn check_reality(&mut self, refreshed: bool) {
+    /// Real objects are in the state.
+    fn check_nothing_is_lost(&mut self) {
         let happened = self.happened();
         let known = things(&self.state);
         let real = self.world.objects();
@@ -299,19 +300,24 @@ impl Simulation {
             if !lost {
                 self.fail(&format!("{id} ({name}) exists and is not in the state"));
             }
-            // Nobody can know of it but whoever reads the error.
+            // Only the error message reports such an object.
             self.world.destroy(id);
         }
-        for (id, name) in &known {
+    }
+
+    /// What is in a state that was refreshed exists.
+    fn check_nothing_is_left(&self) {
+        let (happened, real) = (self.happened(), self.world.objects());
+        for (id, name) in &things(&self.state) {
             let named = |line: &EcoString| line.strip_prefix("delete ").is_some_and(|of| name.starts_with(of));
             let is_named = happened.iter().any(|(line, _)| named(line));
-            if !real.contains_key(id) && !is_named && refreshed {
+            if !real.contains_key(id) && !is_named {
                 self.fail(&format!("{id} ({name}) is in the state and does not exist"));
             }
         }
     }
 
-    /// Without faults everything comes to the wanted state in one run, and stays there.
+    /// Without faults one run reaches the wanted state, and later runs change nothing.
     fn settle(&mut self, config: &Config, mode: Mode) {
         self.set_trouble(0);
         let options = PlanOptions { mode, ..PlanOptions::default() };
@@ -323,7 +329,8 @@ impl Simulation {
         if problems.has_errors() {
             self.fail(&format!("applying failed: {}", explain(&problems)));
         }
-        self.check_reality(true);
+        self.check_nothing_is_lost();
+        self.check_nothing_is_left();
         let (again, problems) = self.plan(config, &options);
         if problems.has_errors() || again.can_apply() || !again.drift.is_empty() {
             let changes = again.changes.iter().filter(|change| change.action != Action::NoOp);
@@ -385,11 +392,11 @@ impl Simulation {
         self.set_trouble(0);
         let (targets, problems) = crate::targets::parse_option("target", &[&path]);
         if problems.has_errors() {
-            self.fail(&format!("{path} is no target: {}", explain(&problems)));
+            self.fail(&format!("{path} is not a target: {}", explain(&problems)));
         }
         let options = PlanOptions { targets, ..PlanOptions::default() };
         let (Some(plan), problems) = self.try_plan(config, &options) else {
-            // What has moved because its keys have changed must not be left out.
+            // Objects that moved because of changed keys must not be left out.
             return;
         };
         if problems.has_errors() {
@@ -408,8 +415,8 @@ impl Simulation {
         if problems.has_errors() {
             self.fail(&format!("applying a part failed: {}", explain(&problems)));
         }
-        // What else there is was not read again.
-        self.check_reality(false);
+        // Other existing objects were not read again.
+        self.check_nothing_is_lost();
     }
 
     /// An object is forgotten and imported again: nothing is made or destroyed because of it.
@@ -447,7 +454,7 @@ impl Simulation {
         }
     }
 
-    /// A run in which things go wrong.
+    /// A run with faults.
     fn trouble_round(&mut self, config: &Config) {
         let plan_too = self.chance.one_in(4);
         self.set_trouble(if plan_too { 12 } else { 0 });
@@ -455,7 +462,7 @@ impl Simulation {
         let mode = if self.chance.one_in(8) { Mode::Destroy } else { Mode::Normal };
         let options = PlanOptions { mode, refresh, ..PlanOptions::default() };
         let (plan, problems) = self.try_plan(config, &options);
-        // Where objects cannot be read before they are destroyed there is no plan.
+        // Where objects cannot be read before they are destroyed, planning fails.
         let Some(plan) = plan.filter(|plan| !problems.has_errors() && !plan.errored) else {
             if self.happened().is_empty() {
                 self.fail(&format!("planning failed: {}", explain(&problems)));
@@ -466,9 +473,12 @@ impl Simulation {
         let problems = self.apply(config, plan);
         let bad = |(_, fault): &(EcoString, Fault)| !matches!(fault, Fault::Slow(_));
         if problems.has_errors() != self.happened().iter().any(bad) && refresh {
-            self.fail(&format!("errors do not fit what went wrong: {}", explain(&problems)));
+            self.fail(&format!("errors do not match the faults: {}", explain(&problems)));
         }
-        self.check_reality(refresh);
+        self.check_nothing_is_lost();
+        if refresh {
+            self.check_nothing_is_left();
+        }
     }
 }
 
@@ -507,7 +517,7 @@ fn describe(change: &ResourceChange) -> String {
     format!("{}{deposed} {:?}", change.addr, change.action)
 }
 
-/// Ids and names of all things of a state.
+/// Ids and names of all objects of a state.
 fn things(state: &State) -> BTreeMap<EcoString, EcoString> {
     let schema = FakeWorld::schema();
     let ty = schema.resources.get("fake_thing").expect("because the schema has it").block.implied_type().clone();
@@ -533,6 +543,7 @@ fn reread(plan: Plan) -> Plan {
         lock_file: EcoString::new(),
         lineage: EcoString::new(),
         serial: 0,
+        snapshot: None,
     };
     let bytes = file::encode(&contents).expect("because it is not too large");
     file::decode(&bytes, "1").expect("because it was just written").plan

@@ -1,7 +1,7 @@
 //! `-target` and `-exclude`: which objects are part of a run.
 //!
-//! A target brings what it depends on along; what is excluded leaves out what depends on it. Outputs cannot be named: those
-//! of the root module that depend only on what is part of the run are part of it, too.
+//! A target includes its dependencies; an exclusion includes its dependents. Outputs cannot be named: those of the root
+//! module that depend only on parts of the run are part of it, too.
 
 mod address_set;
 mod destroying;
@@ -21,7 +21,7 @@ pub(crate) use destroying::{Direction, Links};
 pub use left_alone::left_alone;
 pub use text::{parse_file, parse_option};
 
-/// What a run was limited to. At most one of the two is given.
+/// Limits of a run. At most one of the two is given.
 #[derive(Clone, Debug, Default)]
 pub struct Targets {
     /// `-target`: these and what they depend on.
@@ -30,7 +30,7 @@ pub struct Targets {
     pub excludes: Vec<Target>,
 }
 
-/// How much of an object is part of a run.
+/// Part of an object in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
     #[default]
@@ -41,7 +41,7 @@ enum Part {
     Named,
 }
 
-/// Which objects of a configuration are part of a run.
+/// Objects of a configuration that are part of a run.
 #[derive(Debug, Default)]
 pub struct TargetSelection {
     /// By vertex; none if the run was not limited.
@@ -77,7 +77,7 @@ impl Targets {
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty() && self.excludes.is_empty()
     }
-    /// What to say about a plan.
+    /// Warning about a plan.
     pub fn plan_warnings(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         if !self.is_empty() {
@@ -85,7 +85,7 @@ impl Targets {
         }
         problems
     }
-    /// What to say after a plan was applied.
+    /// Warning after a plan was applied.
     pub fn apply_warnings(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         if !self.is_empty() {
@@ -96,7 +96,7 @@ impl Targets {
 }
 
 impl TargetSelection {
-    /// What of the objects of a configuration is part of a run.
+    /// Parts of objects of a configuration in a run.
     pub fn new(graph: &RefGraph<'_>, tree: &ConfigTree, targets: &Targets) -> TargetSelection {
         if targets.is_empty() {
             return TargetSelection::default();
@@ -118,8 +118,8 @@ impl TargetSelection {
     pub fn includes(&self, vertex: u32) -> bool {
         self.part(vertex) != Part::Nothing
     }
-    /// Whether an instance of a resource is part of the run: one that is wanted, or one of the state that is not wanted any
-    /// more.
+    /// Whether an instance of a resource is part of the run: a wanted one, or one of the state that is no longer
+    /// wanted.
     pub fn selects(&self, vertex: u32, addr: &AbsResourceInstance) -> bool {
         match self.part(vertex) {
             Part::Nothing => false,
@@ -127,7 +127,7 @@ impl TargetSelection {
             Part::Named => self.named.selects(addr),
         }
     }
-    /// Whether an instance whose resource is not in the configuration any more is part of the run.
+    /// Whether an instance whose resource is no longer in the configuration is part of the run.
     pub fn selects_orphan(&self, addr: &AbsResourceInstance) -> bool {
         self.parts.is_none() || self.named.selects(addr)
     }
@@ -186,7 +186,7 @@ fn not_excluded(graph: &RefGraph<'_>, tree: &ConfigTree, set: &AddressSet) -> Ve
     candidates
 }
 
-/// Keeps objects and all they depend on.
+/// Includes objects and all their dependencies.
 fn keep(graph: &RefGraph<'_>, parts: &mut [Part], roots: impl Iterator<Item = u32>) {
     let mut work: Vec<u32> = roots.collect();
     while let Some(at) = work.pop() {
@@ -197,9 +197,9 @@ fn keep(graph: &RefGraph<'_>, parts: &mut [Part], roots: impl Iterator<Item = u3
     }
 }
 
-/// Outputs of the root module and variables with rules that depend on resources, all of which are kept.
+/// Outputs of the root module and variables with rules that depend on resources, all of which are included.
 fn outputs(graph: &RefGraph<'_>, parts: &[Part]) -> Vec<u32> {
-    /// What is known about the resources that an object depends on.
+    /// Known facts about the resources that an object depends on.
     #[derive(Clone, Copy, Default)]
     struct Below {
         some: bool,

@@ -80,7 +80,7 @@ pub(crate) fn config(fixture: &str) -> Config {
     Config { tree, sources: files.sources }
 }
 
-/// What planning and applying need of a configuration without variables.
+/// Inputs of planning and applying for a configuration without variables.
 pub(crate) fn with_context<T>(
     config: &Config,
     fake: &FakeWorld,
@@ -146,12 +146,12 @@ fn expansion(repetition: &Repetition) -> Expansion {
         Repetition::Single => Expansion::Single,
         Repetition::Count(expr) => match value(expr).view_ignoring_marks() {
             View::Number(count) => Expansion::Count(count.to_u64().unwrap_or_default()),
-            _ => panic!("count is no number"),
+            _ => panic!("count is not a number"),
         },
         Repetition::Enabled(expr) => Expansion::Enabled(matches!(value(expr).view_ignoring_marks(), View::Bool(true))),
         Repetition::ForEach(expr) => {
             let value = value(expr);
-            let View::Object(values) = value.view_ignoring_marks() else { panic!("for_each is no object") };
+            let View::Object(values) = value.view_ignoring_marks() else { panic!("for_each is not an object") };
             let names = value.ty().attrs().unwrap_or_default().iter().map(|attr| attr.name.clone());
             Expansion::ForEach(Arc::new(names.zip(values.iter().cloned()).collect()))
         }

@@ -1,4 +1,5 @@
-//! What planning and applying have in common: the values of variables, locals, outputs, calls and checks, and the providers.
+//! Shared parts of planning and applying: the values of variables, locals, outputs, calls and checks, and the
+//! providers.
 
 pub(crate) mod block;
 pub(crate) mod checks;
@@ -67,7 +68,7 @@ pub(crate) struct Walk<'a> {
     reported: HashSet<DiagnosticKey>,
 }
 
-/// What jobs report that planning and applying have in common.
+/// Reports of jobs that planning and applying share.
 pub(crate) enum WalkAnswer<'a> {
     Provider(ProviderAnswer),
     Opened(Box<OpenAnswer<'a>>),
@@ -103,7 +104,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Keeps what was found. Instances of one module use deprecated things at the same places, which is told once.
+    /// Collects diagnostics. Instances of one module use deprecated objects at the same locations, which is reported
+    /// once.
     pub(crate) fn tell(&mut self, found: impl IntoIterator<Item = Diagnostic>) -> bool {
         let mut ok = true;
         for problem in found {
@@ -121,13 +123,13 @@ impl<'a> Walk<'a> {
         self.failed
     }
 
-    /// Keeps an object whose provider is gone: all of them are one error.
+    /// Collects an object whose provider is gone: all of them are one error.
     pub(crate) fn strand(&mut self, object: Stranded) {
         self.failed = true;
         self.stranded.push(object);
     }
 
-    /// Keeps an instance whose provider instance does not exist: those of one expression are one error.
+    /// Collects an instance whose provider instance does not exist: those of one expression are one error.
     pub(crate) fn not_declared(&mut self, instance: Undeclared) {
         self.failed = true;
         self.undeclared.push(instance);
@@ -185,7 +187,7 @@ impl<'a> Walk<'a> {
                     let scope = self.scope(at).in_check(&check.name);
                     let object = in_instance(&self.live.address(at), &name);
                     if self.checks.has_failed(CheckKind::Check, &config, &object) {
-                        // Its data could not be read: what is said about them would mean nothing.
+                        // Its data could not be read: further errors about it would be consequences.
                         continue;
                     }
                     let rules = Rules { rules: &check.asserts, kind: RuleKind::CheckAssertion, first: 0 };
@@ -427,7 +429,7 @@ fn from_condition(found: Diagnostics, object: &EcoString) -> Diagnostics {
     reported
 }
 
-/// What is wrong with the data of a check, as a result of the check.
+/// Errors in the data of a check, as a result of the check.
 pub(crate) fn of_check_data(problem: Diagnostic, check: &EcoString) -> Diagnostic {
     let was_error = problem.is_error();
     let mut problem = of_check(Diagnostic { severity: Severity::Warning, ..problem });

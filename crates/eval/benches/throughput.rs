@@ -1,4 +1,4 @@
-//! How much text the front end reads and formats, and how many expressions are evaluated, per second.
+//! Bytes read and formatted, and expressions evaluated, per second.
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};

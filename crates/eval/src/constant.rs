@@ -15,23 +15,24 @@ use crate::symbols::{self, Libraries, SymbolScope};
 use crate::validate::diagnostics;
 use crate::world::MemoryWorld;
 
-/// The value of an expression that may neither refer to anything nor call functions. Texts of JSON syntax are no templates.
+/// The value of an expression that may neither refer to anything nor call functions. Strings of JSON syntax are not
+/// templates.
 pub fn constant(expr: &Expr) -> (Value, Diagnostics) {
     constant_with(expr, &ConstantNames::default())
 }
 
-/// What constants can refer to after all.
+/// Names that constants can refer to.
 #[derive(Clone, Copy, Default)]
 pub struct ConstantNames<'a> {
     /// The module they are in, with its symbol libraries, if it has opted in to these.
     pub symbols: Option<(&'a dyn ParseRefContext, &'a Libraries)>,
-    /// What `each` is.
+    /// Meaning of `each`.
     pub each: Each<'a>,
-    /// For places that messages mention.
+    /// For locations that messages mention.
     pub sources: Option<&'a Sources>,
 }
 
-/// What `each` is in a constant.
+/// Value of `each` in a constant.
 #[derive(Clone, Copy, Default)]
 pub enum Each<'a> {
     /// A name like others.
@@ -48,7 +49,7 @@ pub enum Each<'a> {
     },
 }
 
-/// The value of an expression that may refer to these names only. Texts of JSON syntax are no templates.
+/// The value of an expression that may refer to these names only. Strings of JSON syntax are not templates.
 pub fn constant_with(expr: &Expr, names: &ConstantNames<'_>) -> (Value, Diagnostics) {
     let plain;
     let expr = match &expr.kind {
@@ -98,7 +99,7 @@ pub fn constant_with(expr: &Expr, names: &ConstantNames<'_>) -> (Value, Diagnost
 }
 
 impl ConstantNames<'_> {
-    /// What is wrong with a name.
+    /// Errors in a name.
     fn check(&self, traversal: &Traversal) -> Diagnostics {
         let reference = |context: &dyn ParseRefContext| Reference::parse(traversal, context);
         if let Some((context, libraries)) = self.symbols

@@ -186,7 +186,7 @@ pub(crate) fn for_key(reason: &str, key: Span, whole: Span) -> Diagnostic {
     error(&INVALID_FOR_KEY, eco_format!("The result cannot be used as a key: {reason}."), key, whole)
 }
 
-/// How to allow several elements with one key.
+/// Advice for several elements with one key.
 const GROUPING_MODE: &str = "To collect the values of each key in a tuple, write an ellipsis (...) after the value.";
 
 pub(crate) fn for_duplicate_key(name: &str, key: Span, whole: Span) -> Diagnostic {

@@ -1,4 +1,4 @@
-//! What whoever plans or applies asks of a place in the configuration: instances, bodies, arguments and conditions.
+//! Evaluation of instances, bodies, arguments and conditions for the planner and for apply.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::tree::ModuleId;
 use crate::validate::diagnostics::{INVALID_CONDITION_RESULT, INVALID_TEST_CONDITION};
 use crate::validate::{body, call, deprecation, diagnostics, named, repetition, rules};
 
-/// How a condition came out.
+/// Result of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It holds.
@@ -34,7 +34,7 @@ pub enum Verdict {
     Error,
 }
 
-/// What a condition is of.
+/// Owner of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RuleKind {
     /// `precondition` of a resource.
@@ -57,14 +57,14 @@ pub fn of_provider_instance(found: Diagnostics, config: &AbsProviderConfig, key:
     addressed
 }
 
-/// What an expression of `replace_triggered_by` names.
+/// The target of an expression of `replace_triggered_by`.
 #[derive(Clone, Debug)]
 pub struct Trigger {
     /// The resource, in the same module.
     pub resource: ResourceKey,
     /// The key of one instance; none for all of them.
     pub key: Option<Option<InstanceKey>>,
-    /// Where in the object; empty for all of it.
+    /// Path in the object; empty for all of it.
     pub steps: Vec<TraversalStep>,
 }
 
@@ -104,12 +104,12 @@ impl ModuleScope<'_> {
         body::eval(self, content, schema)
     }
 
-    /// What is wrong with references of a `depends_on`.
+    /// Errors in references of a `depends_on`.
     pub fn check_depends_on(&self, traversals: &[Traversal]) -> Diagnostics {
         repetition::depends_on(self, traversals)
     }
 
-    /// Which instances there are. It has to be known.
+    /// The instances, which must be known.
     pub fn expand(&self, repetition: &Repetition) -> (Option<Expansion>, Diagnostics) {
         match repetition {
             Repetition::Single => (Some(Expansion::Single), Diagnostics::new()),
@@ -202,14 +202,14 @@ impl ModuleScope<'_> {
         call::argument(self, child, variable, arguments)
     }
 
-    /// What the rules of a variable say about a value. This scope knows the value: [`ModuleScope::with_variable`].
+    /// Results of the rules of a variable for a value. This scope knows the value: [`ModuleScope::with_variable`].
     pub fn check_variable(&self, variable: &Variable, given: Option<Span>) -> (Verdict, Diagnostics) {
         rules::of_variable(self, variable, given)
     }
 
     /// The value of an output in its module, without what the block says about it.
     pub fn output(&self, output: &Output) -> (Option<Value>, Diagnostics) {
-        named::output_value(self, output, self.module() == ModuleId::ROOT)
+        named::output_value(self, output)
     }
 
     /// Whether a body refers to a resource anywhere, to all of it or to one of its instances.
@@ -256,7 +256,7 @@ impl ModuleScope<'_> {
         problems
     }
 
-    /// What an expression of `replace_triggered_by` names.
+    /// The target of an expression of `replace_triggered_by`.
     pub fn trigger(&self, expr: &Expr) -> (Option<Trigger>, Diagnostics) {
         let Some((name, index, after)) = trigger_parts(expr) else { return (None, Diagnostics::new()) };
         let (reference, mut problems) = self.parse(&name);

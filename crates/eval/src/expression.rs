@@ -1,8 +1,8 @@
 //! Evaluation of expressions, exactly as the language defines it for null, unknown and marked operands.
 //!
-//! An [`Evaluator`] goes through the lowered expression once. Mistakes are pushed and work goes on with an unknown
-//! value, so that one run finds many. What a sub-expression has pushed can be taken back: the side of a conditional
-//! that was not chosen, a logical operator that needed only one side, `try` and `can`.
+//! An [`Evaluator`] visits the lowered expression once. Errors are collected and evaluation continues with an unknown
+//! value, so that one run finds many. The errors of a sub-expression can be dropped: those of the side of a conditional
+//! that was not chosen, of the unused operand of a logical operator, of `try` and `can`.
 
 mod call;
 mod conditional;
@@ -31,7 +31,7 @@ use index::{get_attr, index};
 /// The results of an expression may not take more memory than this, roughly counted. Tests have less, to be quick.
 pub(crate) const MEMORY_BUDGET: usize = if cfg!(test) { 4 << 20 } else { 512 << 20 };
 
-/// How many rounds the `for`s of an expression may make, all together.
+/// Maximum number of iterations of all `for` expressions in an expression.
 pub(crate) const MAX_ROUNDS: usize = if cfg!(test) { 50_000 } else { 2_000_000 };
 
 /// A rough size of one element of a collection.
@@ -91,12 +91,12 @@ pub(crate) fn evaluate_with_locals(
     (value, diagnostics)
 }
 
-/// Runs with enough stack for one more level of nesting, whatever the thread it was called on has left.
+/// Runs with enough stack for another level of nesting, whatever the thread it was called on has left.
 pub(crate) fn with_stack<R>(work: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(128 << 10, 4 << 20, work)
 }
 
-/// One evaluation under way.
+/// One running evaluation.
 pub(crate) struct Evaluator<'a> {
     variables: &'a dyn Variables,
     context: CallContext<'a>,
@@ -105,7 +105,7 @@ pub(crate) struct Evaluator<'a> {
     /// Items of the splats around, innermost last.
     splat_items: Vec<Value>,
     diagnostics: Vec<Diagnostic>,
-    /// Above zero nobody will look at what diagnostics say about values.
+    /// Above zero, diagnostics about values are not shown.
     quiet: u32,
     /// Bytes of the texts and elements that live at the moment, for [`MEMORY_BUDGET`].
     spent: usize,
@@ -137,7 +137,7 @@ impl Evaluator<'_> {
             // The leaves need no stack to speak of.
             ExprKind::Literal(literal) => self.literal(literal, expr),
             ExprKind::Traversal(traversal) => self.traversal(traversal, expr),
-            // After running out of a budget nothing is worth doing any more.
+            // After running out of a budget, further evaluation is useless.
             _ if self.exhausted.is_some() => Value::unknown_dynamic(),
             _ => {
                 let before = self.spent;
@@ -148,7 +148,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Brings the count of memory in use up to date: what a text or number was made of is not needed any more, while
+    /// Updates the count of memory in use: the parts of a string or number are no longer needed after it is made, while
     /// the parts of a collection live on in it.
     fn settle(&mut self, before: usize, value: &Value, expr: &Expr) {
         let made_here = matches!(
@@ -300,7 +300,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Counts one more round of a `for`; says no when there have been too many, with a diagnostic.
+    /// Counts a further iteration of a `for`; reports an error and returns false when the limit is exceeded.
     fn another_round(&mut self, span: Span) -> bool {
         self.rounds += 1;
         if self.rounds > MAX_ROUNDS {

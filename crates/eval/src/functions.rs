@@ -16,14 +16,14 @@ use yuba_value::{Mark, Type, Value};
 use crate::symbols::SymbolScope;
 use crate::world::{World, WorldTime};
 
-/// What a function that is not pure may look at.
+/// Context of an impure function.
 #[derive(Clone, Copy)]
 pub struct CallContext<'a> {
     /// The outside.
     pub world: &'a dyn World,
     /// The directory relative paths start from: the module's, as shown to the user (`.` for the root module).
     pub base_dir: &'a str,
-    /// When the plan began, where there is one.
+    /// Start time of the plan, if any.
     pub plan_time: Option<WorldTime>,
     /// Unpredictable functions (`timestamp`, `uuid`, `bcrypt`) answer unknown: their calls are repeated later.
     pub pure_only: bool,
@@ -31,9 +31,9 @@ pub struct CallContext<'a> {
     pub functions: &'static FunctionTable,
     /// Functions that are not of the language: of providers.
     pub others: Option<&'a dyn OtherFunctions>,
-    /// How many template functions are around this call.
+    /// Number of enclosing template functions.
     pub template_depth: u32,
-    /// The files expressions come from, for messages that name places inside a text.
+    /// The files of the expressions, for messages that name locations inside a string.
     pub sources: Option<&'a Sources>,
     /// The symbol libraries whose functions can be called.
     pub symbols: Option<SymbolScope<'a>>,
@@ -41,9 +41,9 @@ pub struct CallContext<'a> {
 
 /// Functions that are not of the language, by their whole names: `provider::terraform::encode_expr`.
 pub trait OtherFunctions {
-    /// The interface of a function; none if there is no such function.
+    /// The interface of a function, or none if it does not exist.
     fn signature(&self, name: &str) -> Option<Signature>;
-    /// Calls a function that is there.
+    /// Calls an existing function.
     fn call(&self, name: &str, args: &[Value]) -> function::Result;
 }
 
@@ -219,7 +219,7 @@ fn can() -> Builtin {
         ..Signature::new(
             "can",
             "Whether an expression can be evaluated without an error.",
-            vec![Param::new("expression", Type::dynamic(), "The expression to try.")],
+            vec![Param::new("expression", Type::dynamic(), "The expression to evaluate.")],
             Type::bool(),
         )
     })
@@ -228,7 +228,7 @@ fn can() -> Builtin {
 /// `try`: looks at its expressions, not at values.
 fn try_() -> Builtin {
     Builtin::Try(Signature {
-        variadic: Some(Param::new("expressions", Type::dynamic(), "The expressions to try, in this order.")),
+        variadic: Some(Param::new("expressions", Type::dynamic(), "The expressions to evaluate, in this order.")),
         never_null: false,
         ..Signature::new(
             "try",
@@ -242,7 +242,7 @@ fn try_() -> Builtin {
 /// The console's `type`: a null of the argument's type, marked so that the console shows the type and that any other
 /// use is found out. The type of such a value is the text "type" with the same mark.
 fn type_function() -> WorldFunction {
-    let value = Param::new("value", Type::dynamic(), "The value whose type is asked for.");
+    let value = Param::new("value", Type::dynamic(), "The value.");
     let value = value.null().unknown().dynamic().marked();
     WorldFunction::new("type", "The type of a value.", [value], Type::dynamic(), |_, args, _| {
         let value = args.first().cloned().unwrap_or_else(Value::null_dynamic);

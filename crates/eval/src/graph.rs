@@ -31,7 +31,7 @@ use crate::validate::diagnostics;
 pub enum Vertex<'a> {
     /// A variable with its rules, as the module sees it.
     Variable(&'a Variable),
-    /// What the call gives to a variable.
+    /// Arguments that the call passes to the variable.
     Input(&'a Variable),
     /// An argument of a `locals` block.
     Local(&'a Local),
@@ -67,13 +67,13 @@ pub struct RefGraph<'a> {
     pub edges: Vec<Vec<u32>>,
     /// For objects with `depends_on`, in themselves or in a call of a module around, what these name.
     pub explicit: HashMap<u32, Vec<u32>>,
-    /// Where the resources are.
+    /// Positions of the resources.
     pub resources: HashMap<(ModuleId, ResourceKey), u32>,
-    /// Where the provider configurations are.
+    /// Positions of the provider configurations.
     pub providers: HashMap<(ModuleId, ProviderKey), u32>,
-    /// Where the calls of modules are, by called module.
+    /// Positions of the calls of modules, by called module.
     pub calls: HashMap<ModuleId, u32>,
-    /// Where the outputs of the root module are.
+    /// Positions of the outputs of the root module.
     pub outputs: HashMap<EcoString, u32>,
     /// Provider configurations that nothing uses: what they say does not matter.
     pub unused: Vec<bool>,
@@ -83,7 +83,7 @@ pub struct RefGraph<'a> {
     named_keys: HashMap<(u32, u32), Vec<InstanceKey>>,
 }
 
-/// How many steps of a cycle are shown.
+/// Maximum number of shown steps of a cycle.
 const SHOWN: usize = 50;
 
 impl<'a> RefGraph<'a> {
@@ -108,7 +108,7 @@ impl<'a> RefGraph<'a> {
         at
     }
 
-    /// An object depends on another one; on itself does not count.
+    /// An object depends on another one; dependencies on itself are ignored.
     pub fn connect(&mut self, from: u32, to: u32) {
         if from != to {
             self.edges[from as usize].push(to);
@@ -132,7 +132,7 @@ impl<'a> RefGraph<'a> {
         components(&self.edges)
     }
 
-    /// What is wrong with groups of more than one object.
+    /// Errors about groups of more than one object.
     pub fn cycles(&self, components: &[Vec<u32>], sources: Option<&Sources>, tree: &ConfigTree) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for component in components.iter().filter(|component| component.len() > 1) {
@@ -211,7 +211,7 @@ impl<'a> RefGraph<'a> {
         })
     }
 
-    /// What OpenTofu calls an object.
+    /// OpenTofu's name of an object.
     pub fn name(&self, at: u32, tree: &ConfigTree) -> EcoString {
         let node = &self.nodes[at as usize];
         let path = &tree.node(node.module).path;
@@ -236,8 +236,8 @@ impl<'a> RefGraph<'a> {
     }
 }
 
-/// Groups of things that depend on each other, each after what it depends on; most have one member. For each thing `edges`
-/// lists those it depends on. (Tarjan's algorithm, without recursion.)
+/// Groups of vertices that depend on each other, each after its dependencies; most have one member. For each vertex
+/// `edges` lists its dependencies. (Tarjan's algorithm, without recursion.)
 pub fn components(edges: &[Vec<u32>]) -> Vec<Vec<u32>> {
     const UNSEEN: u32 = u32::MAX;
     let count = edges.len();

@@ -1,6 +1,6 @@
 //! Values for the variables of the root module: where they come from, which of them wins, and how a text becomes a value.
 //!
-//! Pure: the caller brings the texts of flags, files and environment variables.
+//! Pure: the caller provides the strings of flags, files and environment variables.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ pub use crate::diagnostics::required_variable as required;
 pub const ENVIRONMENT_PREFIX: &str = "TF_VAR_";
 const DEFAULT_FILES: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputOrigin {
     /// `TF_VAR_name`
@@ -48,7 +48,7 @@ pub enum GivenBy {
     Answer,
 }
 
-/// What was given for a variable.
+/// The value given for a variable.
 #[derive(Clone, Debug)]
 struct Given {
     content: Content,
@@ -57,21 +57,23 @@ struct Given {
 
 #[derive(Clone, Debug)]
 enum Content {
-    /// A text that the variable's declaration tells how to read.
+    /// A string that is parsed as the variable's declaration says.
     Text(FileId, EcoString),
     /// An expression of a file.
     Expr(Arc<Expr>),
 }
 
-/// Asks somebody for the value of a variable; `None` if nobody can be asked.
+/// Prompts for the value of a variable; `None` if prompts are disabled.
 pub type Ask = Box<dyn Fn(&Variable) -> Option<String> + Send + Sync>;
 
-/// What was given for variables of the root module, by name.
+/// Values given for variables of the root module, by name.
 #[derive(Default)]
 pub struct Inputs {
     given: BTreeMap<EcoString, Given>,
-    /// Values that were evaluated already, with their places; what else is required is unknown.
+    /// Values that were evaluated already, with their locations; other required values are unknown.
     evaluated: Option<BTreeMap<EcoString, (Value, Span)>>,
+    /// Values that are stored with the workspace. Everything else that is given goes first.
+    stored: BTreeMap<EcoString, Value>,
     ask: Option<Ask>,
     answers: Mutex<BTreeMap<EcoString, Option<EcoString>>>,
 }
@@ -99,9 +101,9 @@ pub enum VarFlag<'a> {
 pub struct InputValue {
     /// As given, not converted.
     pub value: Value,
-    /// Where it comes from.
+    /// Its source.
     pub origin: InputOrigin,
-    /// Where it stands, if in a file.
+    /// Its location, if in a file.
     pub span: Option<Span>,
 }
 
@@ -152,20 +154,20 @@ impl Inputs {
         (inputs, problems)
     }
 
-    /// Values that were evaluated already, with their places. What is required but not among them is unknown.
+    /// Values that were evaluated already, with their locations. Other required values are unknown.
     pub fn evaluated(values: BTreeMap<EcoString, (Value, Span)>) -> Inputs {
         Inputs { evaluated: Some(values), ..Inputs::default() }
     }
 
-    /// With the values of a plan that was saved. What may not be saved is given again.
+    /// With the values of a plan that was saved. Values that must not be saved are given again.
     #[must_use]
     pub fn planned(mut self, values: BTreeMap<EcoString, (Value, Span)>) -> Inputs {
         self.evaluated = Some(values);
         self
     }
 
-    /// What is given again with another value than the one that a saved plan was made with, and ephemeral variables that are
-    /// not given again although they have no default.
+    /// Values that differ from those of a saved plan, and ephemeral variables without default that were not given
+    /// again.
     pub fn contradictions(&self, variables: &BTreeMap<EcoString, Variable>) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let Some(planned) = &self.evaluated else { return problems };
@@ -187,7 +189,14 @@ impl Inputs {
         problems
     }
 
-    /// With somebody to ask for what is missing.
+    /// With values that are stored with the workspace, for variables without another value.
+    #[must_use]
+    pub fn with_stored(mut self, values: BTreeMap<EcoString, Value>) -> Inputs {
+        self.stored = values;
+        self
+    }
+
+    /// With prompts for missing values.
     #[must_use]
     pub fn asking(mut self, ask: Ask) -> Inputs {
         self.ask = Some(ask);
@@ -255,7 +264,7 @@ impl Inputs {
         })
     }
 
-    /// What was given for a variable, or is answered when somebody is asked because it is required; with what is wrong.
+    /// The value given for a variable, or entered at the prompt because it is required; with its errors.
     pub fn value(&self, variable: &Variable) -> Option<(Value, Option<Span>, Diagnostics)> {
         let again = variable.ephemeral == Some(true) && self.given.contains_key(&variable.name);
         if let Some(evaluated) = self.evaluated.as_ref().filter(|_| !again) {
@@ -270,13 +279,16 @@ impl Inputs {
                 let (input, problems) = given.read(variable.parsing);
                 Some((input.value, input.span, problems))
             }
+            None if self.stored.contains_key(&variable.name) => {
+                self.stored.get(&variable.name).map(|value| (value.clone(), None, Diagnostics::new()))
+            }
             None if variable.default.is_some() => None,
             None => {
                 let answer = self.ask(variable)?;
                 let given = Given { content: Content::Text(FileId::default(), answer), origin: InputOrigin::Prompt };
                 let (input, mut problems) = given.read(variable.parsing);
                 if problems.has_errors() {
-                    // The answer is no file that could be shown.
+                    // The entered value is not in a file that could be shown.
                     problems = diagnostics::unreadable_input(variable, &problems).into();
                 }
                 Some((input.value, None, problems))
@@ -284,11 +296,12 @@ impl Inputs {
         }
     }
 
-    /// Where the value of a variable was given, as far as messages tell it. `span` is the place of its expression in a file.
+    /// The source of the value of a variable for messages. `span` is the location of its expression in a file.
     pub fn given_at<'a>(&self, variable: &Variable, span: Option<Span>, sources: &'a Sources) -> GivenAt<'a> {
         match (span, self.given.get(&variable.name)) {
             (Some(span), _) => GivenAt::File(span, sources),
             (None, Some(given)) => GivenAt::Outside(given.origin),
+            (None, None) if self.stored.contains_key(&variable.name) => GivenAt::Outside(InputOrigin::Prompt),
             (None, None) if variable.default.is_none() && self.ask.is_some() => GivenAt::Outside(InputOrigin::Prompt),
             (None, None) => GivenAt::Nowhere,
         }
@@ -301,7 +314,7 @@ impl Inputs {
         answer.clone()
     }
 
-    /// The values of declared variables, and what is wrong: values that cannot be read, values for variables that are not
+    /// The values of declared variables, and the errors: values that cannot be read, values for variables that are not
     /// declared, and required variables without value.
     pub fn resolve(
         &self,
@@ -327,7 +340,7 @@ impl Inputs {
         (found, problems)
     }
 
-    /// What is wrong with values for variables that are not declared.
+    /// Errors about values for undeclared variables.
     pub fn undeclared(&self, variables: &BTreeMap<EcoString, Variable>, sources: &Sources) -> Diagnostics {
         const SHOWN: usize = 2;
         let mut problems = Diagnostics::new();
@@ -387,7 +400,7 @@ impl Given {
     }
 }
 
-/// Where the value of a variable was given, as far as messages tell it.
+/// The source of the value of a variable for messages.
 #[derive(Clone, Copy)]
 pub enum GivenAt<'a> {
     /// Messages are about the declaration.
@@ -396,8 +409,8 @@ pub enum GivenAt<'a> {
     Outside(InputOrigin),
     /// By an argument of a module call, which messages show.
     Argument(Span),
-    /// In a file of values. Messages say where, and do not show it: whoever reads them may not be meant to know the values
-    /// in it.
+    /// In a file of values. Messages name the location without the source line: values of variables may be
+    /// confidential.
     File(Span, &'a Sources),
 }
 
@@ -455,7 +468,7 @@ mod tests {
     use expect_test::{Expect, expect};
     use yuba_config::{Decoding, ParsedConfigFile, decode_module};
 
-    /// What `main.tf` declares gets these values; then what is wrong.
+    /// The values of the variables in `main.tf`; then the errors.
     fn check(config: &str, env: &[(&str, &str)], auto: &[(&str, &str)], flags: &[VarFlag<'_>], expect: &Expect) {
         let mut sources = Sources::new();
         let file = sources.add(SourceFile::new("main.tf", config.as_bytes()));
@@ -562,7 +575,7 @@ variable "strict" {
     }
 
     #[test]
-    fn what_is_wrong_with_values() {
+    fn errors_in_given_values() {
         let config = "variable \"required\" {}\nvariable \"n\" { type = number }\n";
         let flags = [
             VarFlag::Var("none"),

@@ -4,7 +4,7 @@ use yuba_addrs::InstanceKey;
 use yuba_config::resource::Repetition;
 use yuba_value::{Type, Value};
 
-/// Which instance of the object around an expression is evaluated, as far as `count` and `each` tell.
+/// The instance of the object around an expression, for `count` and `each`.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceValues {
     /// `count.index`
@@ -30,7 +30,7 @@ impl InstanceValues {
             },
         }
     }
-    /// As far as the key of an instance tells.
+    /// From the key of an instance.
     pub fn of_key(key: Option<&InstanceKey>) -> InstanceValues {
         match key {
             None => InstanceValues::default(),

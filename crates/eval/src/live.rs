@@ -1,5 +1,5 @@
-//! The values of a configuration while it is planned or applied: those of every instance of every module, found one after
-//! the other by whoever drives the evaluation.
+//! The values of a configuration while it is planned or applied: those of every instance of every module, added one
+//! after the other by the driver of the evaluation.
 //!
 //! Invariant: a value is written before it is asked for, and written once in each run. What was not written (because it
 //! was left out of the run) is unknown.
@@ -29,7 +29,7 @@ impl ModuleInstanceId {
     pub const ROOT: ModuleInstanceId = ModuleInstanceId(0);
 }
 
-/// How many instances an object has, and which.
+/// Instances of an object.
 #[derive(Clone, Debug)]
 pub enum Expansion {
     /// One, without key.
@@ -43,7 +43,7 @@ pub enum Expansion {
 }
 
 impl Expansion {
-    /// How many instances there are.
+    /// Number of instances.
     pub fn len(&self) -> usize {
         match self {
             Expansion::Single => 1,
@@ -52,7 +52,7 @@ impl Expansion {
             Expansion::Enabled(enabled) => usize::from(*enabled),
         }
     }
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -102,8 +102,8 @@ impl Expansion {
     }
 }
 
-/// The instances of a resource in one instance of its module: their values by key, and the value of all together, which is
-/// made once, when somebody asks for it.
+/// The instances of a resource in one instance of its module: their values by key, and the value of all together, which
+/// is built on the first use.
 #[derive(Debug)]
 struct LiveResource {
     expansion: Expansion,
@@ -121,7 +121,7 @@ struct LiveCall {
     whole: OnceCell<Value>,
 }
 
-/// What is known about an instance of a module.
+/// Known values of an instance of a module.
 #[derive(Debug)]
 struct LiveModule {
     module: ModuleId,
@@ -162,7 +162,7 @@ pub struct Live {
     providers: RefCell<LiveProviders>,
     /// Changes are being made: functions whose answers differ each time are called, and `terraform.applying` is true.
     pub applying: bool,
-    /// What `plantimestamp` says.
+    /// Value of `plantimestamp`.
     pub plan_time: Option<WorldTime>,
 }
 

@@ -1,8 +1,8 @@
-//! What names mean in a module of a configuration: the values of its variables, locals, resources and calls.
+//! Names in a module of a configuration: the values of its variables, locals, resources and calls.
 //!
-//! An [`Evaluation`] holds the values found so far for a whole tree; a [`ModuleScope`] is the view of one place in one of its
-//! modules. Values are found when they are asked for, and once: a local value is evaluated once per module, however often
-//! it is used.
+//! An [`Evaluation`] holds the values found so far for a whole tree; a [`ModuleScope`] is the view of one location in
+//! one of its modules. Values are evaluated on demand and once: a local value is evaluated once per module, however
+//! often it is used.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub use crate::instance_values::InstanceValues;
 pub(crate) use crate::scope_marks::{faded, keep_unread};
 pub use crate::scope_marks::{marked, remove_deprecations};
 
-/// What evaluation knows besides the configuration.
+/// Context of evaluation besides the configuration.
 #[derive(Clone, Copy)]
 pub struct EvalEnv<'a> {
     /// The outside.
@@ -50,18 +50,18 @@ pub struct EvalEnv<'a> {
     pub sources: Option<&'a Sources>,
 }
 
-/// What is known about the values of variables.
+/// Known values of variables.
 #[derive(Clone, Copy)]
 pub enum EvalMode<'a> {
     /// Nothing but their types: the configuration is checked for all possible values.
     Types,
     /// The values of the root module's variables, as [`inputs::prepare`] makes them; those of other modules follow.
     Values(&'a BTreeMap<EcoString, Value>),
-    /// Everything, for each instance of each module, as whoever plans or applies finds it.
+    /// Everything, for each instance of each module, as planning and applying set it.
     Live(&'a Live),
 }
 
-/// The values of a configuration, as far as anybody asked for them.
+/// The values of a configuration that were requested so far.
 pub struct Evaluation<'a> {
     tree: &'a ConfigTree,
     env: EvalEnv<'a>,
@@ -77,30 +77,30 @@ pub struct Evaluation<'a> {
     pub(crate) probe: Probe<'a>,
 }
 
-/// What has a value in a module.
+/// An object with a value in a module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Name {
     Variable(EcoString),
     Local(EcoString),
     Output(EcoString),
     Resource(ResourceKey),
-    /// What a call gives to the module that calls.
+    /// The value of a call in the calling module.
     Call,
 }
 
 #[derive(Clone)]
 enum State {
-    /// Somebody who is asked for now depends on itself.
+    /// The requested value depends on itself.
     Evaluating,
     Done(Value),
     /// Found in this round of calls, and depends on one that is not made yet.
     Unsettled(Value, u64),
 }
 
-/// How many steps there may be between an expression and a value it depends on.
+/// Maximum number of steps between an expression and a value it depends on.
 const MAX_DEPTH: u32 = 5_000;
 
-/// How an expression refers to an output of a module call.
+/// Form of a reference to an output of a module call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputRead {
     /// By its name.
@@ -129,11 +129,11 @@ impl<'a> Evaluation<'a> {
     pub fn tree(&self) -> &'a ConfigTree {
         self.tree
     }
-    /// What is known besides.
+    /// Further known values.
     pub fn env(&self) -> EvalEnv<'a> {
         self.env
     }
-    /// A place in a module, outside of anything repeated.
+    /// A location in a module, outside of any repeated block.
     pub fn scope(&'a self, module: ModuleId) -> ModuleScope<'a> {
         let node = self.tree.node(module);
         ModuleScope {
@@ -150,11 +150,11 @@ impl<'a> Evaluation<'a> {
             samples: Vec::new(),
         }
     }
-    /// A place in an instance of a module, outside of anything repeated.
+    /// A location in an instance of a module, outside of any repeated block.
     pub fn scope_at(&'a self, live: &Live, at: ModuleInstanceId) -> ModuleScope<'a> {
         ModuleScope { at, ..self.scope(live.module(at)) }
     }
-    /// What is known about values.
+    /// Known values.
     pub(crate) fn mode(&self) -> EvalMode<'a> {
         self.mode
     }
@@ -190,7 +190,7 @@ impl<'a> Evaluation<'a> {
             world: &self.world,
             base_dir: ".",
             plan_time: self.live().and_then(|live| live.plan_time),
-            // What is checked for all values must not depend on the time, nor what is planned; what is shown may.
+            // Results of checks for all values must not depend on the time, nor planned values; shown values may.
             pure_only: match self.mode {
                 EvalMode::Types => true,
                 EvalMode::Values(_) => false,
@@ -204,22 +204,22 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Keeps the value of a local, found elsewhere.
+    /// Stores the value of a local that was evaluated elsewhere.
     pub(crate) fn set_local(&self, module: ModuleId, name: &EcoString, value: Value) {
         self.values.borrow_mut().insert((module, Name::Local(name.clone())), State::Done(value));
     }
-    /// Keeps what a call gives to a variable.
+    /// Stores the value that a call passes to a variable.
     pub(crate) fn set_given(&self, module: ModuleId, name: &EcoString, value: Value) {
         self.values.borrow_mut().insert((module, Name::Variable(name.clone())), State::Done(value));
     }
-    /// What a call gives to a variable, where that was kept: unlike what the module sees, it may be known.
+    /// The stored value that a call passes to a variable: unlike the value inside of the module, it may be known.
     pub(crate) fn given(&self, module: ModuleId, name: &EcoString) -> Option<Value> {
         match self.values.borrow().get(&(module, Name::Variable(name.clone()))) {
             Some(State::Done(value)) => Some(value.clone()),
             _ => None,
         }
     }
-    /// Keeps the value of an output, as the module itself sees it.
+    /// Stores the value of an output, as the module itself sees it.
     pub(crate) fn set_output(&self, module: ModuleId, name: &EcoString, value: Value) {
         self.values.borrow_mut().insert((module, Name::Output(name.clone())), State::Done(value));
     }
@@ -233,7 +233,7 @@ impl<'a> Evaluation<'a> {
     ) -> Value {
         self.remembered((module, Name::Variable(name.clone())), find)
     }
-    /// The value of a name, found once. What depends on itself is unknown: it was reported as a cycle.
+    /// The value of a name, found once. A value that depends on itself is unknown: it was reported as a cycle.
     fn remembered(&self, key: (ModuleId, Name), find: impl FnOnce() -> Value) -> Value {
         match self.values.borrow().get(&key) {
             Some(State::Done(value)) => return value.clone(),
@@ -297,7 +297,7 @@ impl<'a> Evaluation<'a> {
         self.remembered((module, Name::Local(name.clone())), || self.own_value(module, expr))
     }
 
-    /// The value of an expression of a module; unknown where it is wrong, which is said elsewhere.
+    /// The value of an expression of a module; unknown where it has errors, which are reported elsewhere.
     fn own_value(&'a self, module: ModuleId, expr: &Expr) -> Value {
         let (value, problems) = self.scope(module).eval(expr);
         if problems.has_errors() { Value::unknown_dynamic() } else { keep_unread(&value) }
@@ -364,14 +364,14 @@ impl<'a> Evaluation<'a> {
         self.with_output_marks(child, output, &key_text(key), read, value)
     }
 
-    /// What an output of a call would warn of, whichever instance it is; while values are not known.
+    /// Warnings about an output of a call, whichever instance it is, while values are unknown.
     pub(crate) fn deprecated_output(&'a self, child: ModuleId, output: &str) -> Option<Deprecation> {
         let output = self.tree.node(child).module.outputs.get(output)?;
         let call = self.tree.call(child)?;
         let is_keyed = match call.repetition {
             Repetition::Count(_) | Repetition::ForEach(_) => true,
             Repetition::Single => false,
-            // Whether it is there at all is not known.
+            // Whether it exists is unknown.
             Repetition::Enabled(_) => return None,
         };
         let node = self.tree.node(child);
@@ -427,7 +427,7 @@ impl<'a> Evaluation<'a> {
             };
             let null = || Value::null(ty().unwrap_or_else(Type::dynamic));
             let missing = || Value::unknown(ty().unwrap_or_else(Type::dynamic));
-            // What is deprecated by the schema is said to those who read it.
+            // Attributes that the schema deprecates are reported to modules that read them.
             let mark = |value: Value| {
                 let schemas = self.schemas_of(module, resource);
                 match schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key)) {
@@ -470,18 +470,18 @@ pub fn schema_of<'s>(schemas: &'s ProviderSchema, key: &ResourceKey) -> Option<&
     of_mode.get(&key.kind).map(|schema| &schema.block)
 }
 
-/// A place in a module where an expression stands.
+/// The location of an expression in a module.
 #[derive(Clone)]
 pub struct ModuleScope<'a> {
     evaluation: &'a Evaluation<'a>,
     module: ModuleId,
     node: &'a ModuleNode,
-    /// Which instance of the module.
+    /// Instance of the module.
     at: ModuleInstanceId,
     instance: InstanceValues,
     /// The resource that `self` means.
     own: Option<&'a Resource>,
-    /// What `self` is, where that is known.
+    /// Value of `self`, where it is known.
     own_value: Option<Value>,
     /// The `check` block around, whose data block can be referred to.
     check: Option<&'a str>,
@@ -489,7 +489,7 @@ pub struct ModuleScope<'a> {
     variable: Option<(&'a str, &'a Value)>,
     /// Inside of an assertion of a test.
     assertion: Option<&'a Tested>,
-    /// What `each.value` may be, for the search for deprecated values.
+    /// Possible values of `each.value`, for the search for deprecated values.
     pub(crate) samples: Vec<Value>,
 }
 
@@ -500,7 +500,7 @@ impl<'a> ModuleScope<'a> {
         self.assertion = Some(tested);
         self
     }
-    /// What a test knows beside the module, where an expression of the test stands.
+    /// Further values of a test, for expressions of the test.
     fn tested(&self, span: Option<Span>) -> Option<&Tested> {
         let of_tree = self.evaluation.tree.tested.as_deref().filter(|tested| tested.is_here(span));
         self.assertion.or(of_tree)
@@ -512,20 +512,20 @@ impl<'a> ModuleScope<'a> {
         self.samples.clear();
         self
     }
-    /// Where `self` means a resource.
+    /// A scope where `self` means a resource.
     #[must_use]
     pub(crate) fn with_self(mut self, resource: &'a Resource) -> ModuleScope<'a> {
         self.own = Some(resource);
         self
     }
-    /// Where `self` is a certain object of a resource.
+    /// A scope where `self` is a certain object of a resource.
     #[must_use]
     pub fn with_self_value(mut self, resource: &'a Resource, value: Value) -> ModuleScope<'a> {
         self.own = Some(resource);
         self.own_value = Some(value);
         self
     }
-    /// Where `self` is an object of a resource that is not declared any more.
+    /// A scope where `self` is an object of a resource that is no longer declared.
     #[must_use]
     pub fn with_removed_self(mut self, value: Value) -> ModuleScope<'a> {
         self.own_value = Some(value);
@@ -558,7 +558,7 @@ impl<'a> ModuleScope<'a> {
     pub fn module(&self) -> ModuleId {
         self.module
     }
-    /// The same place in another evaluation of the same configuration, with another `each.value`.
+    /// The same location in another evaluation of the same configuration, with another `each.value`.
     pub(crate) fn elsewhere(&self, evaluation: &'a Evaluation<'a>, each_value: Option<&Value>) -> ModuleScope<'a> {
         let mut scope = ModuleScope { evaluation, samples: Vec::new(), ..self.clone() };
         if let Some(value) = each_value {

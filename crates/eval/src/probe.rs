@@ -1,9 +1,10 @@
 //! The search for deprecated values while nothing but types is known.
 //!
-//! Validation does not know which instances a module call has, so the value of the whole call is unknown and says nothing about
-//! its deprecated outputs. A probe is a second evaluation of the same configuration in which such a call has one sample instance
-//! and variables of called modules keep the deprecated parts of what they are given. Only its marks of deprecation count: nothing
-//! else that it finds is reported. It exists only where a called module has a deprecated output.
+//! Validation does not know which instances a module call has, so the value of the whole call is unknown and says
+//! nothing about its deprecated outputs. A probe is a second evaluation of the same configuration in which such a call
+//! has one sample instance and variables of called modules keep the deprecated parts of their arguments. Only its marks
+//! of deprecation are used: its other results are not reported. It exists only where a called module has a deprecated
+//! output.
 
 use ecow::EcoString;
 use yuba_config::module_call::ModuleCall;
@@ -17,7 +18,7 @@ use crate::module_scope::{EvalEnv, EvalMode, Evaluation, InstanceValues, ModuleS
 use crate::scope_marks::has_unread;
 use crate::tree::{ConfigTree, ModuleId};
 
-/// The place of an evaluation in the search.
+/// The location of an evaluation in the search.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum Probe<'a> {
     /// Nothing is searched for.
@@ -69,7 +70,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// What a variable of a called module is given, as far as parts of it are deprecated.
+    /// Deprecated parts of the value that a called module gets for a variable.
     pub(crate) fn sampled_variable(&'a self, module: ModuleId, variable: &Variable) -> Option<Value> {
         let (parent, call) = (self.tree().node(module).parent?, self.tree().call(module)?);
         if !matches!(self.probe, Probe::Here) {
@@ -154,7 +155,7 @@ impl<'a> ModuleScope<'a> {
         scope
     }
 
-    /// Places in the probe where an expression of this place can be evaluated; none where nothing can be found.
+    /// Locations in the probe where an expression of this location can be evaluated; none where nothing can be found.
     pub(crate) fn probes(&self) -> Vec<ModuleScope<'a>> {
         let Some(probe) = self.evaluation().probe() else { return Vec::new() };
         match self.samples.is_empty() {

@@ -1,7 +1,7 @@
 //! Functions of providers: how they are found and called.
 //!
-//! A call is looked up in the results of the run. If it is not there yet the driver has to make it, and what it is evaluated to
-//! is unknown until then.
+//! A call is looked up in the results of the run. If the result is missing, the driver has to make the call, and its
+//! value is unknown until then.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,15 +43,15 @@ impl LiveProviders {
     }
 }
 
-/// How a function of a provider is found.
+/// Result of looking up a function of a provider.
 enum Found {
-    /// It is there.
+    /// It exists.
     Function(Signature),
-    /// It may be there once the provider is configured.
+    /// It may exist once the provider is configured.
     Maybe,
-    /// It is not there; others are.
+    /// It does not exist; other functions do.
     Missing(Vec<EcoString>),
-    /// Whether it is there cannot be found out.
+    /// Whether it exists is unknown.
     Failed(Vec<Problem>),
 }
 
@@ -85,7 +85,7 @@ impl<'a> ModuleScope<'a> {
         live.provider(self.evaluation().tree().provider_address(&resolved), key)
     }
 
-    /// The key of the instance that a call passes to the module. Whoever passes it says what is wrong with it.
+    /// The key of the instance that a call passes to the module. Its errors are reported at the call.
     fn instance_key(&self, live: &Live, resolved: &ResolvedProvider) -> Option<EcoString> {
         let source = resolved.key.as_ref()?;
         let mut child: ModuleInstanceId = self.instance_of_module();
@@ -119,7 +119,7 @@ impl<'a> ModuleScope<'a> {
         Some(if is_configured { Found::Maybe } else { missing(&schemas.functions) })
     }
 
-    /// What is wrong with a reference to a function.
+    /// Errors in a reference to a function.
     pub(crate) fn check_function(&self, function: &ProviderFunction, span: Option<Span>) -> Diagnostics {
         let found = self.required(function).and_then(|provider| self.find_function(function, provider));
         match found {

@@ -13,7 +13,7 @@ pub fn each_call<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e CallExpr)) {
     Walk { locals: Vec::new(), traversal: &mut |_| {}, call: visit, relative: &mut |_, _| {} }.walk(expr);
 }
 
-/// Calls `visit` for every attribute or element of something that is no name: `f(x).a`, `b[key].c`.
+/// Calls `visit` for every attribute or element of an expression that is not a name: `f(x).a`, `b[key].c`.
 pub(crate) fn each_relative<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr, &'e [TraversalStep])) {
     Walk { locals: Vec::new(), traversal: &mut |_| {}, call: &mut |_| {}, relative: visit }.walk(expr);
 }
@@ -63,7 +63,7 @@ impl<'e> Walk<'e, '_> {
             ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) | ExprKind::TemplateJoin(inner) => self.walk(inner),
             ExprKind::Template(parts) | ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.walk(part)),
             ExprKind::JsonString(string) => {
-                // Names in a text that is no right template mean nothing; what is wrong is said when it is evaluated.
+                // Names in an invalid template mean nothing; the errors are reported when it is evaluated.
                 let right = string.template.iter().filter(|(_, problems)| !problems.has_errors());
                 right.for_each(|(template, _)| self.walk(template));
             }

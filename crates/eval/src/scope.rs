@@ -1,7 +1,7 @@
-//! What names mean: the checks and lookups before an expression is evaluated.
+//! Names: the checks and lookups before an expression is evaluated.
 //!
-//! All references of an expression are resolved first. Mistakes in them are reported even where evaluation would not
-//! get there: `try(aws_x.undeclared, 1)` is an error.
+//! All references of an expression are resolved first. Their errors are reported even where evaluation would not get
+//! there: `try(aws_x.undeclared, 1)` is an error.
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt};
@@ -15,9 +15,9 @@ use crate::references::{each_call, each_traversal};
 use crate::validate::diagnostics;
 use crate::world::World;
 
-/// The things an expression can refer to where it stands.
+/// The objects that an expression can refer to at its location.
 pub trait Scope {
-    /// What the reading of references has to know about the module.
+    /// Properties of the module that the reader of references requires.
     fn context(&self) -> &dyn ParseRefContext {
         &Baseline
     }
@@ -27,10 +27,10 @@ pub trait Scope {
     }
     /// Checks that can be made without any value. When they fail, no value is asked for.
     fn check(&self, reference: &Reference) -> Diagnostics;
-    /// The value of the whole thing a reference is about: of a resource or module with instances all of them.
+    /// The value of the whole referenced object: of a resource or module with instances all of them.
     fn value(&self, reference: &Reference) -> (Value, Diagnostics);
-    /// The value that evaluation starts from, and how many steps of the name lead there. A scope that knows more about a
-    /// part than about the whole thing starts from the part.
+    /// The value that evaluation starts from, and the number of steps of the name that lead to it. A scope that knows
+    /// more about a part than about the whole object starts from the part.
     fn start(&self, reference: &Reference) -> (Value, usize, Diagnostics) {
         let (value, problems) = self.value(reference);
         (value, reference.value_steps, problems)
@@ -111,7 +111,7 @@ impl<'e> Names<'e> {
     pub(crate) fn into_references(self) -> impl Iterator<Item = Reference> {
         self.found.into_iter().map(|(_, reference)| reference)
     }
-    /// What can be said about the references without their values.
+    /// Errors in the references, as far as they do not depend on values.
     pub(crate) fn check(&self, scope: &dyn Scope) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for (_, reference) in &self.found {
@@ -170,7 +170,7 @@ impl Variables for Resolved {
     }
 }
 
-/// The root module of a directory without configuration: nothing is declared, but `path` and `terraform` are there.
+/// The root module of a directory without configuration: nothing is declared, but `path` and `terraform` exist.
 pub struct EmptyModule<'a> {
     /// For the working directory.
     pub world: &'a dyn World,
@@ -259,7 +259,7 @@ pub(crate) fn path_value(
     }
 }
 
-/// What expressions are evaluated for.
+/// Purposes of evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
     /// Validating, planning, or any other command that changes nothing.

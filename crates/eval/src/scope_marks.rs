@@ -1,4 +1,4 @@
-//! Marks of values that modules see: what blocks of variables say, and deprecation until somebody was told.
+//! Marks of values that modules see: from blocks of variables, and deprecation until it is reported.
 
 use yuba_config::variable::Variable;
 use yuba_value::{Mark, Value, View};
@@ -15,7 +15,7 @@ pub fn marked(value: Value, variable: &Variable) -> Value {
     value
 }
 
-/// The value without marks of deprecation: whoever used the deprecated thing was told.
+/// The value without marks of deprecation: the use of the deprecated object was reported.
 pub fn remove_deprecations(value: &Value) -> Value {
     if value.is_deeply_unmarked() {
         return value.clone();
@@ -23,7 +23,7 @@ pub fn remove_deprecations(value: &Value) -> Value {
     value.map_marks_deep(&mut |marks| marks.filter(|mark| !matches!(mark, Mark::Deprecated(_))))
 }
 
-/// The value of something with a name: marks of deprecation stay on parts that nobody has read yet.
+/// The value of a named object: marks of deprecation stay on parts that were not read yet.
 pub(crate) fn keep_unread(value: &Value) -> Value {
     if value.is_deeply_unmarked() {
         return value.clone();
@@ -35,7 +35,7 @@ pub(crate) fn keep_unread(value: &Value) -> Value {
         .with_marks(&marks.filter(|mark| !matches!(mark, Mark::Deprecated(_))))
 }
 
-/// Whether a part is deprecated that nobody has read yet.
+/// Whether a part is deprecated that was not read yet.
 pub(crate) fn has_unread(value: &Value) -> bool {
     !value.is_deeply_unmarked() && value.marks_deep().iter().any(|mark| mark.is_unread_deprecation())
 }

@@ -56,7 +56,7 @@ pub(crate) struct SteadyWorld<'a> {
 struct Recorded {
     times: Vec<WorldTime>,
     randomness: Vec<Vec<u8>>,
-    /// How many of them this round has used.
+    /// Number of calls that this round has used.
     used: (usize, usize),
 }
 

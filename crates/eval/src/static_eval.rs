@@ -1,10 +1,10 @@
 //! Static evaluation: the one evaluator with fewer symbols, for what must be known before anything is planned.
 //!
-//! Static places are the source and version of module calls, backends, encryption, `for_each` of providers and `const`
-//! variables. They may use `var`, `local`, `path` and `terraform.workspace`; variables of a child module are static where
-//! the arguments of its call are. The value of each variable and local is found once per module.
+//! Static contexts are the source and version of module calls, backends, encryption, `for_each` of providers and
+//! `const` variables. They may use `var`, `local`, `path` and `terraform.workspace`; variables of a child module are
+//! static where the arguments of its call are. The value of each variable and local is found once per module.
 //!
-//! An error is followed by one more for every step between it and the place that needs the value.
+//! An error is followed by another one for every step between it and the context that needs the value.
 
 mod backend;
 mod diagnostics;
@@ -31,7 +31,7 @@ pub use diagnostics::is_unavailable;
 pub(crate) use diagnostics::{const_not_available, is_unpredictable_call, unpredictable_call};
 use scope::StaticScope;
 
-/// What static evaluation knows besides the configuration.
+/// Context of static evaluation besides the configuration.
 #[derive(Clone, Copy)]
 pub struct StaticEnv<'a> {
     /// The outside.
@@ -51,7 +51,7 @@ pub struct StaticEnv<'a> {
 pub struct StaticUse {
     /// Such as `module.network.source`.
     pub name: EcoString,
-    /// Where it stands.
+    /// Its location.
     pub span: Option<Span>,
     /// The module it belongs to, where that is not the one the expression is evaluated in.
     pub module: Option<ModulePath>,
@@ -77,30 +77,30 @@ pub struct StaticCache {
     depth: std::cell::Cell<u32>,
 }
 
-/// What has a value in a module.
+/// An object with a value in a module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Name {
     Variable(EcoString),
     Local(EcoString),
 }
 
-/// How far the search for a value has come.
+/// Progress of the search for a value.
 #[derive(Clone)]
 enum State {
-    /// Being evaluated: who asks now depends on itself.
+    /// Being evaluated: a request now is a cycle.
     Evaluating,
     /// A variable whose rules are being checked.
     Checking(Value),
-    /// Found, with what was wrong.
+    /// Found, with its errors.
     Done(Value, Diagnostics),
 }
 
-/// How many steps there may be between a place and a value it depends on.
+/// Maximum number of steps between a context and a value it depends on.
 const MAX_DEPTH: u32 = 5_000;
-/// How many messages are kept with a value that could not be found: every place that needs it repeats them.
+/// Maximum number of messages stored with a failed value: every context that needs it repeats them.
 const MAX_KEPT: usize = 50;
 
-/// Evaluates static places of a tree, or of the part of it that is linked already.
+/// Evaluates static contexts of a tree, or of the part of it that is linked already.
 #[derive(Clone, Copy)]
 pub struct Statics<'a> {
     tree: &'a ConfigTree,
@@ -156,7 +156,7 @@ impl<'a> Statics<'a> {
         }
     }
 
-    /// The value of an expression that must be a text that everybody may see.
+    /// The value of an expression that must be a string without marks.
     pub fn text(&self, module: ModuleId, expr: &Expr, usage: &StaticUse) -> (Option<EcoString>, Diagnostics) {
         let (value, mut problems) = self.evaluate(module, expr, usage);
         if problems.has_errors() {
@@ -200,7 +200,7 @@ impl<'a> Statics<'a> {
         self.cache.values.borrow_mut().insert(key, state);
     }
 
-    /// Remembers what was found, and gives it back with as many messages as are kept.
+    /// Stores a result, and returns it with at most the stored number of messages.
     fn found(&self, key: (ModuleId, Name), value: Value, problems: Diagnostics) -> (Value, Diagnostics) {
         let mut kept = Diagnostics::new();
         kept.extend(problems.into_iter().take(MAX_KEPT));

@@ -5,7 +5,7 @@
 //! anything that uses it.
 //!
 //! Invariant: there are no cycles. Libraries do not include themselves, and neither values nor functions nor types of a
-//! library depend on themselves; so whatever a module calls comes to an end.
+//! library depend on themselves; so every call ends.
 
 mod diagnostics;
 #[cfg(test)]
@@ -39,12 +39,12 @@ pub(crate) use names::LibraryNames;
 /// The `symbols` blocks of a module or library, by label.
 pub type Libraries = BTreeMap<EcoString, Included>;
 
-/// What a `symbols` block stands for.
+/// The library of a `symbols` block.
 #[derive(Clone, Debug)]
 pub struct Included {
-    /// Where the block is: `main.tf:3`.
+    /// Location of the block: `main.tf:3`.
     pub location: EcoString,
-    /// The library; none where something is wrong with it, which was reported.
+    /// The library, or none if it has errors, which were reported.
     pub library: Option<Arc<Library>>,
 }
 
@@ -53,7 +53,7 @@ pub struct Included {
 pub struct Library {
     /// Its file or directory, as shown to people.
     pub path: EcoString,
-    /// What `values` blocks say.
+    /// The values of `values` blocks.
     pub values: BTreeMap<EcoString, Value>,
     /// `typedef` blocks.
     pub types: BTreeMap<EcoString, NamedType>,
@@ -66,11 +66,11 @@ pub struct Library {
 /// A type with a name.
 #[derive(Clone, Debug)]
 pub struct NamedType {
-    /// What it stands for.
+    /// The type.
     pub constraint: TypeConstraint,
-    /// How large it is, written out.
+    /// Its expanded size.
     pub(crate) size: usize,
-    /// Where it is defined: `lib.tfsym.hcl:3`.
+    /// Location of its definition: `lib.tfsym.hcl:3`.
     pub location: EcoString,
 }
 
@@ -87,7 +87,7 @@ pub struct LibraryFunction {
     pub variadic: Option<LibraryParam>,
     /// `return`
     pub(crate) result: Arc<Expr>,
-    /// Where it is defined: `lib.tfsym.hcl:3`.
+    /// Location of its definition: `lib.tfsym.hcl:3`.
     pub location: EcoString,
 }
 
@@ -96,7 +96,7 @@ pub struct LibraryFunction {
 pub struct LibraryParam {
     /// The name.
     pub name: EcoString,
-    /// What arguments are converted to.
+    /// Types that arguments are converted to.
     pub constraint: TypeConstraint,
 }
 
@@ -121,12 +121,13 @@ pub struct SymbolScope<'a> {
     pub libraries: &'a Libraries,
     /// The library the expression is in; none in a module.
     pub own: Option<&'a Library>,
-    /// What functions gave before, while a library is linked.
+    /// Previous results of functions, while a library is linked.
     pub(crate) known: Option<&'a KnownResults>,
 }
 
-/// What functions of libraries gave before for the same arguments: libraries are pure. While a library is linked every
-/// function is tried with any arguments, and without this each one would try all that it calls again.
+/// Previous results of library functions for the same arguments: libraries are pure. While a library is linked every
+/// function is tried with any arguments, and without this cache each one would try all the functions that it calls
+/// again.
 #[derive(Debug, Default)]
 pub(crate) struct KnownResults {
     /// By the address of the function, which stays where it is: the arguments and the result.
@@ -134,7 +135,7 @@ pub(crate) struct KnownResults {
 }
 
 impl KnownResults {
-    /// So many results are kept for each function.
+    /// Maximum number of stored results for each function.
     const KEPT: usize = 4;
 
     /// The result for these arguments.
@@ -144,7 +145,7 @@ impl KnownResults {
         known.iter().find(|(given, _)| given.raw_equals(params)).map(|(_, result)| result.clone())
     }
 
-    /// Remembers a result that was found without mistakes.
+    /// Stores a result without errors.
     pub(crate) fn insert(&self, function: &LibraryFunction, params: Value, result: Value) {
         let mut results = self.results.borrow_mut();
         let known = results.entry(std::ptr::from_ref(function).addr()).or_default();
@@ -170,7 +171,7 @@ impl<'a> SymbolScope<'a> {
     }
 }
 
-/// What is wrong with a module's reference to a library, as far as it can be told without values; nothing for other
+/// Errors in a module's reference to a library, as far as they can be found without values; nothing for other
 /// references.
 pub fn check(reference: &Reference, libraries: &Libraries, context: &dyn ParseRefContext) -> Diagnostics {
     let problem = match &reference.subject {

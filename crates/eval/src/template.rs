@@ -27,7 +27,7 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
         .nullable(),
         WorldFunction::new(
             "templatestring",
-            "Renders a text as a template.",
+            "Renders a string as a template.",
             [Param::new("data", Type::string(), "The template.").marked(), vars().marked()],
             Type::dynamic(),
             template_string,
@@ -160,7 +160,7 @@ impl Variables for TemplateVariables {
     }
 }
 
-/// The first problem with its place and its `details`, and the number of further ones.
+/// The first problem with its location and its `details`, and the number of further ones.
 fn problem_text(
     problems: &Diagnostics,
     sources: &Sources,

@@ -73,7 +73,7 @@ fn half(args: &[Value]) -> function::Result {
         Some(number) if number % 2 == 0 => Ok(Value::int(number / 2)),
         Some(1) => Ok(Value::string("none")),
         Some(_) => Err(FunctionError::arg(0, "is odd")),
-        None => Err(FunctionError::new("is no number")),
+        None => Err(FunctionError::new("is not a number")),
     }
 }
 

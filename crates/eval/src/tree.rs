@@ -30,7 +30,7 @@ pub(crate) use link::join;
 pub use link::{Link, Purpose, link, link_tested, unavailable_sources};
 pub use manifest::{Installed, Manifest};
 pub use providers::{Requirement, requirements_of};
-pub use resolve::{InstanceKeySource, ResolvedProvider};
+pub use resolve::{InstanceKeySource, ProviderStep, ResolvedProvider};
 
 use crate::static_eval::for_each::Instances;
 use crate::symbols::{Downloads, Libraries, LibraryFiles, UnreadableLibrary};
@@ -49,15 +49,15 @@ impl ModuleId {
 pub struct ModuleNode {
     /// Its address.
     pub path: ModulePath,
-    /// What it declares; shared by all calls of the same directory.
+    /// Its declarations; shared by all calls of the same directory.
     pub module: Arc<Module>,
     /// The calling module; none for the root.
     pub parent: Option<ModuleId>,
     /// The name of the call; empty for the root.
     pub call: EcoString,
-    /// What it calls, by name of the call.
+    /// Its calls, by name.
     pub children: BTreeMap<EcoString, ModuleId>,
-    /// Where it comes from; none for the root.
+    /// Its source; none for the root.
     pub source: Option<ModuleSource>,
     /// The installed version, for modules of a registry.
     pub version: Option<Version>,
@@ -65,7 +65,7 @@ pub struct ModuleNode {
     pub dir: EcoString,
     /// The instances of its providers that have `for_each`; without those whose `for_each` is not static.
     pub provider_instances: BTreeMap<ProviderKey, Instances>,
-    /// What its `symbols` blocks stand for.
+    /// The libraries of its `symbols` blocks.
     pub symbols: Arc<Libraries>,
     /// Those of its libraries that are installed like modules.
     pub downloads: Arc<Downloads>,
@@ -78,21 +78,21 @@ pub struct ConfigTree {
     /// The modules that `run` blocks of test files test instead of the root module, each the root of its own tree; by test
     /// file and name of the run.
     pub runs: BTreeMap<(EcoString, EcoString), ConfigTree>,
-    /// What expressions of a test file can refer to, if its provider blocks are in the root module.
+    /// The scope of a test file, if its provider blocks are in the root module.
     pub tested: Option<Arc<Tested>>,
-    /// By called module: what is wrong with the provider instances that its call chooses, as soon as it has an instance.
+    /// By called module: errors in the provider instances that its call selects, as soon as it has an instance.
     /// No resource uses them, so planning the objects of the module does not find it.
     pub wrong_keys: BTreeMap<ModuleId, Diagnostics>,
 }
 
-/// What expressions of a test file can refer to, beside what the tested module declares.
+/// The scope of a test file, beside the declarations of the tested module.
 #[derive(Clone, Debug, Default)]
 pub struct Tested {
     /// The test file.
     pub file: Option<FileId>,
     /// The outputs of runs that were applied, by name: objects.
     pub runs: BTreeMap<EcoString, Value>,
-    /// Variables that the test file, or who runs it, has values for.
+    /// Variables with values from the test file or from the command line.
     pub variables: BTreeMap<EcoString, Value>,
 }
 
@@ -153,7 +153,7 @@ impl ConfigTree {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (ModuleId, &ModuleNode)> {
         self.modules.iter().enumerate().map(|(at, node)| (ModuleId(at as u32), node))
     }
-    /// How many modules there are.
+    /// Number of modules.
     pub fn len(&self) -> usize {
         self.modules.len()
     }
@@ -195,7 +195,7 @@ impl ConfigTree {
     pub fn find(&self, path: &ModulePath) -> Option<ModuleId> {
         path.steps().iter().try_fold(ModuleId::ROOT, |at, name| self.node(at).children.get(name).copied())
     }
-    /// What OpenTofu writes to `modules.json` about these modules, and the same about their symbol libraries.
+    /// The entries of `modules.json` for these modules and their symbol libraries, as OpenTofu writes them.
     pub fn manifest(&self) -> Manifest {
         let installed = |node: &ModuleNode| {
             let source = node.source.as_ref().map(|source| ecow::eco_format!("{source}")).unwrap_or_default();
@@ -228,11 +228,11 @@ pub(crate) fn run_path(file: &str, run: &EcoString) -> ModulePath {
 pub struct Wanted<'a> {
     /// The key by which it is recorded as installed.
     pub key: &'a EcoString,
-    /// How messages refer to it.
+    /// Its name in messages.
     pub name: &'a EcoString,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'a ModuleSource,
-    /// What is demanded of its version.
+    /// Its version constraint.
     pub constraints: Option<&'a VersionConstraints>,
     /// Its directory, if it is one beside its caller.
     pub dir: Option<&'a str>,
@@ -242,19 +242,19 @@ pub struct Wanted<'a> {
 
 /// The door to the files of modules.
 pub trait ModuleFiles {
-    /// Brings a module to this machine, and says what is to be said about that. `None` where nothing is to be brought: then
-    /// what is installed counts. Asked for every call before its module is read.
+    /// Downloads a module, and reports problems. `None` where no download is necessary: then the installed module is
+    /// used. Called for every call before its module is read.
     fn install(&mut self, _wanted: &Wanted<'_>) -> Option<(Option<Installed>, Diagnostics)> {
         None
     }
-    /// Told that the module of a call was read, and that nothing is wrong with it.
+    /// Called after the module of a call was read without errors.
     fn found(&mut self, _dir: &str) {}
-    /// The module of a directory, with what is wrong with it; `None` if the directory cannot be read. Asked once for each
+    /// The module of a directory, with its errors; `None` if the directory cannot be read. Called once for each
     /// directory.
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)>;
-    /// The symbol library of a file, or of a directory of `*.sym.hcl` files. Asked once for each path.
+    /// The symbol library of a file, or of a directory of `*.sym.hcl` files. Called once for each path.
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
-        Err(UnreadableLibrary { is_missing: true, reason: ecow::eco_format!("there is nothing at {path}") })
+        Err(UnreadableLibrary { is_missing: true, reason: ecow::eco_format!("{path} does not exist") })
     }
     /// The same text for all names of one directory, so that loops of symbolic links are found.
     fn identity(&mut self, dir: &str) -> EcoString {

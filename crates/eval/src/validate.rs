@@ -39,23 +39,23 @@ pub use diagnostics::{condition_failed, is_about_assertion, is_about_condition, 
 pub use named::deprecated_root_variable;
 pub use values::check_values;
 
-/// How many things are done at the same time unless something else is said, here and in operations.
+/// Default number of simultaneous operations, here and in plans.
 pub const PARALLELISM: usize = 10;
 
-/// What validation knows besides the configuration.
+/// Context of validation besides the configuration.
 #[derive(Clone, Copy)]
 pub struct ValidateEnv<'a> {
-    /// What evaluation needs.
+    /// Context of evaluation.
     pub eval: EvalEnv<'a>,
     /// The reference graph of the configuration that is validated.
     pub references: &'a References<'a>,
-    /// What was given for variables of the root module. Its values are not used: the configuration is checked for all.
+    /// Values given for variables of the root module. They are not used: the configuration is checked for all values.
     pub inputs: &'a Inputs,
-    /// How many resources providers think about at the same time.
+    /// Number of simultaneous requests to providers.
     pub parallelism: usize,
 }
 
-/// What a provisioner accepts; none if there is no such provisioner.
+/// The schema of a provisioner, or none if the provisioner does not exist.
 pub fn provisioner_schema(kind: &str) -> Option<&'static yuba_provider::BlockSchema> {
     provisioner::schema(kind)
 }
@@ -134,7 +134,7 @@ fn check_vertex<'a>(
     }
 }
 
-/// What is known about objects on the way.
+/// Properties of visited objects.
 struct Walk<'a> {
     evaluation: &'a Evaluation<'a>,
     graph: &'a RefGraph<'a>,
@@ -232,7 +232,7 @@ fn missing_passed(tree: &ConfigTree) -> Diagnostics {
     problems
 }
 
-/// Providers and provisioners that are needed and not there. Without them most of what follows would be consequences.
+/// Providers and provisioners that are required and missing. Without them most further errors would be consequences.
 fn missing_plugins(evaluation: &Evaluation<'_>) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let tree = evaluation.tree();

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 
-/// What evaluation may ask of the machine it runs on. Paths are what the user wrote, already made absolute or relative
-/// to the working directory by the caller.
+/// Access of evaluation to the machine it runs on. Paths are those of the user, already made absolute or relative to
+/// the working directory by the caller.
 pub trait World: Send + Sync {
     /// The bytes of a file.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
-    /// The bytes of a file, part by part, for those who need not have them all at once.
+    /// The bytes of a file, part by part, for callers that do not need all of them at once.
     fn read_parts(&self, path: &str, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         visit(&self.read(path)?);
         Ok(())
     }
-    /// What stands at a path; links are followed.
+    /// Kind of the file at a path; links are followed.
     fn kind(&self, path: &str) -> io::Result<FileKind>;
     /// The entries of a directory, sorted by name; links are not followed.
     fn list(&self, dir: &str) -> io::Result<Vec<DirEntry>>;
@@ -26,13 +26,13 @@ pub trait World: Send + Sync {
     fn now(&self) -> WorldTime;
     /// Fills a buffer with random bytes fit for secrets.
     fn random(&self, buffer: &mut [u8]);
-    /// How deep templates may call `templatefile`; an error where the user's setting cannot be read.
+    /// Maximum nesting of `templatefile`; an error where the user's setting cannot be read.
     fn template_depth_limit(&self) -> Result<i64, String> {
         Ok(DEFAULT_TEMPLATE_DEPTH)
     }
 }
 
-/// How deep templates may call `templatefile` where the user did not say otherwise.
+/// Default maximum nesting of `templatefile`.
 pub const DEFAULT_TEMPLATE_DEPTH: i64 = 1024;
 
 /// A point in time: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second.
@@ -51,7 +51,7 @@ impl std::fmt::Display for WorldTime {
     }
 }
 
-/// What stands at a path.
+/// Kind of the file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A regular file.
@@ -75,7 +75,7 @@ pub enum FileKind {
 pub struct DirEntry {
     /// The name, without the directory.
     pub name: String,
-    /// What it is; links are not followed.
+    /// Its kind; links are not followed.
     pub kind: FileKind,
 }
 
@@ -208,12 +208,12 @@ mod tests {
     #[test]
     fn memory_world_has_directories_where_files_are() {
         let world = MemoryWorld::new().with_file("a/b.txt", "b").with_file("/etc/c", "c");
-        assert_eq!(world.read("./a/../a/b.txt").expect("it is there"), b"b");
-        assert_eq!(world.kind("a").expect("it is there"), FileKind::Directory);
-        assert_eq!(world.kind("nope").expect_err("not there").kind(), io::ErrorKind::NotFound);
+        assert_eq!(world.read("./a/../a/b.txt").expect("it exists"), b"b");
+        assert_eq!(world.kind("a").expect("it exists"), FileKind::Directory);
+        assert_eq!(world.kind("nope").expect_err("not found").kind(), io::ErrorKind::NotFound);
         assert_eq!(world.read("a").expect_err("a directory").kind(), io::ErrorKind::IsADirectory);
-        assert_eq!(world.list("/etc").expect("it is there"), [DirEntry { name: "c".into(), kind: FileKind::File }]);
-        assert_eq!(world.list("/").expect("it is there").len(), 2);
+        assert_eq!(world.list("/etc").expect("it exists"), [DirEntry { name: "c".into(), kind: FileKind::File }]);
+        assert_eq!(world.list("/").expect("it exists").len(), 2);
     }
 
     #[test]

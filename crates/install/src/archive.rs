@@ -1,4 +1,4 @@
-//! Unpacking archives that nobody has reason to trust.
+//! Unpacking untrusted archives.
 //!
 //! Invariant: nothing is written outside of the directory, no link leads out of it, and the limits hold whatever an archive
 //! claims about itself. Where unpacking fails there is no directory.
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use zip::CompressionMethod;
 use zip::result::ZipError;
 
-use self::whole::Whole;
+use self::whole::{Summing, Whole};
 use crate::summing::fill;
 
 /// The kinds of archives.
@@ -47,12 +47,15 @@ impl Format {
             [0x1f, 0x8b, ..] => Ok(Format::TarGz),
             [0xfd, b'7', b'z', b'X', b'Z', 0] => Ok(Format::TarXz),
             [b'B', b'Z', b'h', ..] => Ok(Format::TarBz2),
-            _ => Err("the package is no zip archive, and no tar archive compressed with gzip, xz or bzip2".to_owned()),
+            _ => {
+                Err("the package is neither a zip archive nor a tar archive compressed with gzip, xz or bzip2"
+                    .to_owned())
+            }
         }
     }
 }
 
-/// How much is too much.
+/// Limits of an archive.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Files, directories and links.
@@ -69,17 +72,17 @@ impl Default for Limits {
 
 /// An archive that becomes this large may be small when packed.
 const HARMLESS: u64 = 256 << 20;
-/// How much larger than packed a larger one may be.
+/// Maximum ratio of unpacked to packed size for larger archives.
 const RATIO: u64 = 200;
-/// How much of an archive is read at once.
+/// Number of bytes of an archive that are read at once.
 const INPUT: usize = 64 << 10;
-/// How much of a file is written at once. Linux gives out memory for more than that at a time much more slowly: what it has
-/// at hand are pieces of this size.
+/// Number of bytes of a file that are written at once. Linux allocates larger buffers much more slowly: it has pieces
+/// of this size available.
 const OUTPUT: usize = 32 << 10;
 /// The longest target of a link.
 const LONGEST_LINK: u64 = 4096;
 
-/// Why an archive cannot be unpacked.
+/// Reason why an archive cannot be unpacked.
 #[derive(Debug)]
 pub enum ArchiveError {
     /// It is broken.
@@ -93,7 +96,7 @@ pub enum ArchiveError {
 impl fmt::Display for ArchiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ArchiveError::Malformed(reason) => write!(f, "the archive is broken: {reason}"),
+            ArchiveError::Malformed(reason) => write!(f, "the archive is damaged: {reason}"),
             ArchiveError::Hostile(reason) => write!(f, "the archive is refused: {reason}"),
             ArchiveError::Io(reason) => f.write_str(reason),
         }
@@ -112,7 +115,7 @@ pub fn unpack(archive: &Path, format: Format, into: &Path, limits: Limits) -> Re
 
 /// Unpacks a zip archive into a directory that must not exist, and sums up the files on the way.
 ///
-/// Quirk: a link becomes a file with its target in it, as it is for everybody else who sums up archives.
+/// Quirk: a link becomes a file with its target in it, as in the hash of every other tool.
 pub fn unpack_summed(archive: &Path, into: &Path, limits: Limits) -> Result<Sums, ArchiveError> {
     start(archive, Format::Zip, into, limits, Some(Sums::new())).map(Option::unwrap_or_default)
 }
@@ -175,9 +178,9 @@ struct Unpacker<'a> {
     packed: u64,
     entries: u64,
     bytes: u64,
-    /// Made when everything else is there, so that nothing is written through them.
+    /// Created after all other entries, so that no file is written through them.
     links: BTreeMap<PathBuf, PathBuf>,
-    /// Of the files so far, if somebody wants to know.
+    /// Of the files so far, if the caller needs it.
     sums: Option<Sums>,
     buffer: Vec<u8>,
 }
@@ -339,7 +342,7 @@ impl Unpacker<'_> {
     /// A file of a zip archive in memory, if it fits there and is not too large for the limits.
     fn whole<R: Read>(&mut self, entry: zip::read::ZipFile<'_, R>) -> Option<Whole> {
         self.check(self.bytes.checked_add(entry.size())?).ok()?;
-        whole::inflate(entry, self.sums.is_some())
+        whole::inflate(entry, if self.sums.is_some() { Summing::Sha256 } else { Summing::Skipped })
     }
 
     fn file_at_once(&mut self, name: &Path, mode: u32, whole: &Whole) -> Result<(), ArchiveError> {
@@ -354,7 +357,7 @@ impl Unpacker<'_> {
         Ok(())
     }
 
-    /// Keeps a link in mind.
+    /// Records a link.
     fn link(&mut self, path: PathBuf, target: PathBuf) -> Result<(), ArchiveError> {
         self.count()?;
         check_link(&path, &target)?;
@@ -364,7 +367,7 @@ impl Unpacker<'_> {
 
     fn finish(self) -> Result<Option<Sums>, ArchiveError> {
         if self.entries == 0 {
-            return Err(ArchiveError::Malformed("there is nothing in it".to_owned()));
+            return Err(ArchiveError::Malformed("it is empty".to_owned()));
         }
         for (path, target) in &self.links {
             let parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
@@ -379,7 +382,7 @@ impl Unpacker<'_> {
                 fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
             }
             if path.symlink_metadata().is_ok() {
-                return Err(ArchiveError::Hostile(format!("{} is there twice, once as a link", path.display())));
+                return Err(ArchiveError::Hostile(format!("{} occurs twice, once as a link", path.display())));
             }
             #[cfg(unix)]
             std::os::unix::fs::symlink(target, &path).map_err(|error| unwritable(&path, &error))?;
@@ -418,7 +421,7 @@ fn check_link(path: &Path, target: &Path) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// What is in an entry of a zip archive, checked at its end.
+/// Content of an entry of a zip archive, checked at its end.
 fn content<'a, R: Read + 'a>(entry: zip::read::ZipFile<'a, R>) -> Result<Checked<Box<dyn Read + 'a>>, ArchiveError> {
     if entry.encrypted() {
         return Err(ArchiveError::Malformed(format!("{:?} in it is encrypted", entry.name())));
@@ -446,7 +449,7 @@ impl<R: Read> Read for Checked<R> {
         let length = self.inner.read(buffer)?;
         self.found.update(&buffer[..length]);
         if length == 0 && !buffer.is_empty() && self.found.clone().finalize() != self.expected {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a file in it is not what its checksum says"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a file in it does not match its checksum"));
         }
         Ok(length)
     }

@@ -1,6 +1,6 @@
 //! The CLI configuration: `.tofurc` and its kin, which say how packages are installed and who we are to which host.
 //!
-//! Invariant: mistakes are reported, and what is right beside them still counts: commands go on with what there is.
+//! Invariant: errors are reported, and valid settings beside them stay in effect: commands continue with them.
 
 mod decode;
 mod diagnostics;
@@ -24,37 +24,61 @@ use yuba_net::credentials::{CredentialSources, CredentialsProgram, HostCredentia
 use yuba_net::http::HttpSettings;
 use yuba_syntax::Diagnostics;
 
-pub use installation::{InstallationMethod, Location, ProviderInstallation, RepositoryTemplate};
+pub use installation::{InstallationMethod, Location, ProviderInstallation, RepositoryTemplate, TrustedHashes};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, repository_prefix};
 
-/// What people want.
+/// Settings.
 #[derive(Clone, Debug, Default)]
 pub struct CliConfig {
-    /// Where downloaded providers are kept for all working directories.
+    /// Directory of downloaded providers, shared by all working directories.
     pub plugin_cache_dir: Option<PathBuf>,
     /// Whether that may leave the lock file incomplete.
     pub plugin_cache_may_break_lock_file: bool,
     /// Services of hosts that are not to be asked for them.
     pub hosts: BTreeMap<Hostname, Map<String, Json>>,
-    /// What `credentials` blocks say. Secret.
+    /// Tokens of `credentials` blocks. Secret.
     pub credentials: BTreeMap<Hostname, HostCredentials>,
     /// A program that knows credentials.
     pub credentials_helper: Option<CredentialsProgram>,
-    /// How often to try again, where that is said.
+    /// Number of retries, if set.
     pub registry_retries: Option<u32>,
-    /// How long a request to a registry may take, where that is said.
+    /// Timeout of a request to a registry, if set.
     pub registry_timeout: Option<Duration>,
-    /// Where providers come from; the usual places where nothing is said.
+    /// Installation methods of providers; the default ones if the block is missing.
     pub provider_installation: Option<ProviderInstallation>,
     /// Credentials for container registries in general.
     pub oci_default_credentials: Option<OciDefaultCredentials>,
     /// Credentials for container registries.
     pub oci_credentials: Vec<OciCredentials>,
-    /// Where everything is.
+    /// Directories and environment.
     pub directories: UserDirectories,
+    /// The files that were looked for, in the order they were read.
+    pub files: Vec<ConfigFile>,
 }
 
-/// Where things are on this machine that belong to the user.
+/// A file of the CLI configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Why this file is read.
+    pub source: FileSource,
+    /// It exists and was read.
+    pub was_read: bool,
+}
+
+/// Why a file of the CLI configuration is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSource {
+    /// This environment variable names it.
+    Variable(&'static str),
+    /// It is the file of the user.
+    Default,
+    /// It is in the configuration directory of the user.
+    Directory,
+}
+
+/// Directories of the user on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct UserDirectories {
     /// The home directory.
@@ -77,7 +101,7 @@ impl UserDirectories {
         UserDirectories { data_dirs: dot_dir.into_iter().chain(of_xdg).collect(), home, config_dir }
     }
 
-    /// The file in which `login` keeps credentials.
+    /// The file in which `login` stores credentials.
     pub fn credentials_file(&self) -> Option<PathBuf> {
         self.config_dir.as_ref().map(|dir| dir.join("credentials.tfrc.json"))
     }
@@ -95,7 +119,7 @@ impl UserDirectories {
 }
 
 impl CliConfig {
-    /// Where credentials of hosts come from, apart from the environment.
+    /// Sources of credentials of hosts, apart from the environment.
     pub fn credential_sources(&self) -> CredentialSources {
         CredentialSources {
             configured: self.credentials.clone(),
@@ -105,7 +129,7 @@ impl CliConfig {
         }
     }
 
-    /// How patient to be with hosts.
+    /// Retries and timeouts for hosts.
     pub fn http_settings(&self) -> HttpSettings {
         let usual = HttpSettings::default();
         HttpSettings {
@@ -115,7 +139,8 @@ impl CliConfig {
         }
     }
 
-    /// Takes over what another file says: lists grow, the rest is said by whoever was first or last, as it always was.
+    /// Merges the settings of another file: lists grow, and for other settings the first or the last file wins, as in
+    /// OpenTofu.
     fn merge(&mut self, other: CliConfig, problems: &mut Diagnostics) {
         self.plugin_cache_dir = self.plugin_cache_dir.take().or(other.plugin_cache_dir);
         self.plugin_cache_may_break_lock_file |= other.plugin_cache_may_break_lock_file;
@@ -152,10 +177,16 @@ impl CliConfig {
 pub fn load(environment: &Environment) -> (CliConfig, Diagnostics) {
     let mut problems = Diagnostics::new();
     let mut config = CliConfig { directories: UserDirectories::find(environment), ..CliConfig::default() };
-    let named = environment.path("TF_CLI_CONFIG_FILE").or_else(|| environment.path("TERRAFORM_CONFIG"));
-    let file = named.clone().or_else(|| config.directories.config_file(environment));
-    if let Some(file) = file {
-        match fs::read(&file) {
+    let variables = ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"];
+    let named = variables.into_iter().find_map(|name| Some((name, environment.path(name)?)));
+    let file = match &named {
+        Some((name, path)) => Some((path.clone(), FileSource::Variable(name))),
+        None => config.directories.config_file(environment).map(|path| (path, FileSource::Default)),
+    };
+    if let Some((file, source)) = file {
+        let content = fs::read(&file);
+        config.files.push(ConfigFile { path: file.clone(), source, was_read: content.is_ok() });
+        match content {
             Ok(bytes) => {
                 let read = decode::file(&file, &bytes, environment, &mut problems);
                 config.merge(read, &mut problems);
@@ -175,7 +206,10 @@ pub fn load(environment: &Environment) -> (CliConfig, Diagnostics) {
                 names.sort_unstable();
                 for name in names {
                     let file = dir.join(name);
-                    match fs::read(&file) {
+                    let content = fs::read(&file);
+                    let (path, was_read) = (file.clone(), content.is_ok());
+                    config.files.push(ConfigFile { path, source: FileSource::Directory, was_read });
+                    match content {
                         Ok(bytes) => {
                             let read = decode::file(&file, &bytes, environment, &mut problems);
                             config.merge(read, &mut problems);
@@ -197,7 +231,7 @@ pub fn load(environment: &Environment) -> (CliConfig, Diagnostics) {
     (config, problems)
 }
 
-/// What environment variables say counts more than files.
+/// Environment variables override files.
 fn from_environment(config: &mut CliConfig, environment: &Environment) {
     if let Some(dir) = environment.path("TF_PLUGIN_CACHE_DIR") {
         config.plugin_cache_dir = Some(dir);

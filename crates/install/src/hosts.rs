@@ -11,7 +11,7 @@ use yuba_syntax::Diagnostics;
 use crate::cli_config::{self, CliConfig};
 use crate::modules::{Fetcher, Registry};
 
-/// The configuration of the user and what follows from it. Nothing is read before somebody asks for it.
+/// The configuration of the user and its clients. Nothing is read before it is needed.
 pub struct Hosts {
     environment: Environment,
     settings: Option<HttpSettings>,
@@ -63,7 +63,7 @@ impl Hosts {
         &self.loaded().config
     }
 
-    /// What is wrong with the CLI configuration.
+    /// Errors in the CLI configuration.
     pub fn problems(&self) -> &Diagnostics {
         &self.loaded().problems
     }

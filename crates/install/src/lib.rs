@@ -1,5 +1,5 @@
-//! What others publish, brought to this machine: providers from registries and mirrors, modules from everywhere, with
-//! checksums and signatures, and the lock file that remembers them.
+//! Installation of published packages: providers from registries and mirrors, modules from all sources, with checksums
+//! and signatures, and the lock file that records them.
 //!
 //! Requests go through `yuba_net`. [`cli_config`] reads the CLI configuration, [`archive`] unpacks archives that are not
 //! trusted.
@@ -11,6 +11,7 @@ pub mod lock_file;
 pub mod login;
 pub mod modules;
 pub mod oci;
+mod openpgp;
 pub mod providers;
 mod sha256;
 mod summing;

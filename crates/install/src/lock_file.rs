@@ -34,19 +34,19 @@ pub struct LockFile {
     pub providers: BTreeMap<ProviderSource, ProviderLock>,
 }
 
-/// What was selected of a provider.
+/// Selected version of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderLock {
     /// The version.
     pub version: ProviderVersion,
-    /// What the configuration demanded of the version when it was selected.
+    /// Version constraints at the time of the selection.
     pub constraints: ProviderConstraints,
     /// By which packages of this version are recognized: `h1:...`, `zh:...`; sorted, each once.
     pub hashes: Vec<EcoString>,
 }
 
 impl LockFile {
-    /// Whether the same packages are selected. Constraints do not count: they only say why.
+    /// Whether the same packages are selected. Constraints are ignored: they only give the reason.
     pub fn selects_same(&self, other: &LockFile) -> bool {
         self.providers.len() == other.providers.len()
             && self.providers.iter().all(|(provider, lock)| {
@@ -55,7 +55,7 @@ impl LockFile {
             })
     }
     /// Adds an entry of the default registry for each entry of a `hashicorp` provider in the registry of OpenTofu's predecessor:
-    /// the same version, without hashes, because its packages are built anew. An entry that exists stays. Gives back the pairs
+    /// the same version, without hashes, because its packages are rebuilt. An entry that exists stays. Gives back the pairs
     /// of old and new. Old entries stay too: installing drops those that nothing needs.
     pub fn adopt_predecessors(&mut self) -> Vec<(ProviderSource, ProviderSource)> {
         let is_old = |provider: &&ProviderSource| {
@@ -94,7 +94,7 @@ impl ProviderLock {
     }
 }
 
-/// Reads a lock file. Where there is none nothing was selected.
+/// Reads a lock file. A missing file selects nothing.
 pub fn read(files: &dyn Files, path: &str, sources: &mut Sources) -> (LockFile, Diagnostics) {
     let bytes = match files.read(path) {
         Ok(bytes) => bytes,
@@ -147,7 +147,7 @@ pub fn write(root: &Path, shown: &str, locks: &LockFile) -> Result<(), Diagnosti
         renamed => renamed,
     });
     written.map_err(|error| {
-        // What is left of it does no harm.
+        // A leftover file does no harm.
         let _ = fs::remove_file(&new);
         diagnostics::unwritable(Path::new(shown), &error)
     })
@@ -168,7 +168,7 @@ fn conflict_mark(text: &[u8]) -> Option<(u32, u32)> {
     None
 }
 
-/// The content of a lock file. What is wrong is not in it.
+/// The content of a lock file, without invalid entries.
 fn decode(body: &Body) -> (LockFile, Diagnostics) {
     let block = |kind: &str, label: &str| BlockSchema { kind: kind.into(), labels: vec![label.into()] };
     let schema =
@@ -207,12 +207,11 @@ fn source(block: &Block, problems: &mut Diagnostics) -> Option<ProviderSource> {
         return None;
     };
     if provider.is_builtin() {
-        problems
-            .push(diagnostics::not_lockable("a built-in provider is part of the program and has no version", *span));
+        problems.push(diagnostics::not_lockable("a built-in provider is part of Yuba and has no version", *span));
         return None;
     }
     if provider.is_legacy() {
-        problems.push(diagnostics::not_lockable("nobody is named as its publisher", *span));
+        problems.push(diagnostics::not_lockable("it does not name a publisher", *span));
         return None;
     }
     let normal = provider.to_string();
@@ -428,12 +427,12 @@ provider "registry.opentofu.org/hashicorp/null" {
         let sandbox = yuba_testkit::Sandbox::new("", "");
         let path = sandbox.dir().join(LOCK_FILE);
         fs::write(&path, text).expect("it can be written");
-        let (locks, problems) = parse("lock", &fs::read(&path).expect("it is there"), &mut Sources::new());
+        let (locks, problems) = parse("lock", &fs::read(&path).expect("it exists"), &mut Sources::new());
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(text::text(&locks), text);
         write(&sandbox.dir(), LOCK_FILE, &LockFile::default()).expect("it can be written");
-        assert_eq!(fs::read_to_string(&path).expect("it is there"), text[..text.find("\nprovider").expect("one")]);
-        assert_eq!(fs::read_dir(sandbox.dir()).expect("it is there").count(), 1);
+        assert_eq!(fs::read_to_string(&path).expect("it exists"), text[..text.find("\nprovider").expect("one")]);
+        assert_eq!(fs::read_dir(sandbox.dir()).expect("it exists").count(), 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Getting a token for a host: which ways a host offers, and the OAuth way by a code that a browser brings.
+//! Getting a token for a host: the login methods of a host, and OAuth with an authorization code from the browser.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -23,7 +23,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// A way to get a token.
 #[derive(Clone, Debug)]
 pub enum Way {
-    /// The browser brings a code, and the host gives a token for it.
+    /// The browser delivers a code, and the host exchanges it for a token.
     Code(OAuth),
     /// A page of the host makes a token, and the user copies it.
     Page {
@@ -34,7 +34,7 @@ pub enum Way {
     },
 }
 
-/// What a host says about its OAuth.
+/// OAuth settings of a host.
 #[derive(Clone, Debug)]
 pub struct OAuth {
     client: String,
@@ -44,7 +44,7 @@ pub struct OAuth {
     scopes: Vec<String>,
 }
 
-/// Why there is no way.
+/// Reason why login is not possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoWay {
     /// The host offers none.
@@ -53,7 +53,7 @@ pub enum NoWay {
     TooNew,
     /// The host only offers ways of OAuth that we do not know.
     OtherGrants,
-    /// What the host says makes no sense.
+    /// The login service of the host is malformed.
     Wrong(String),
 }
 
@@ -81,7 +81,7 @@ fn page(host: &Host) -> Result<Way, NoWay> {
 }
 
 fn oauth(host: &Host, object: &Map<String, Json>) -> Result<OAuth, NoWay> {
-    let wrong = |reason: &str| NoWay::Wrong(format!("the host describes its login wrongly: {reason}"));
+    let wrong = |reason: &str| NoWay::Wrong(format!("the login service of the host is malformed: {reason}"));
     if let Some(grants) = object.get("grant_types") {
         let grants = grants.as_array().ok_or_else(|| wrong("\"grant_types\" must be an array"))?;
         if !grants.iter().any(|grant| grant == "authz_code") {
@@ -121,10 +121,11 @@ pub struct CodeFlow {
     key: String,
 }
 
-/// Random text that nobody can guess.
+/// An unguessable random string.
 fn random_text() -> Result<String, String> {
     let mut bytes = [0; 48];
-    getrandom::fill(&mut bytes).map_err(|error| format!("there is no randomness: {error}"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| format!("the random number generator of the system failed: {error}"))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
@@ -134,9 +135,10 @@ impl CodeFlow {
         let (low, high) = oauth.ports;
         let count = u32::from(high - low) + 1;
         let mut random = [0; 4];
-        getrandom::fill(&mut random).map_err(|error| format!("there is no randomness: {error}"))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| format!("the random number generator of the system failed: {error}"))?;
         let first = u32::from_ne_bytes(random) % count;
-        // Anyone else who waits for such answers begins somewhere else.
+        // Another process that waits for such requests starts at another port.
         let ports = (0..count).map(|step| u32::from(low) + (first + step) % count);
         let listener = ports
             .filter_map(|port| u16::try_from(port).ok())
@@ -167,10 +169,11 @@ impl CodeFlow {
         page
     }
 
-    /// Waits until the browser brings a code, and gets the token for it.
+    /// Waits until the browser delivers a code, and exchanges it for a token.
     pub fn finish(self, client: &HttpClient) -> Result<Secret, String> {
         let code = loop {
-            let (stream, _) = self.listener.accept().map_err(|error| format!("no browser can come in: {error}"))?;
+            let (stream, _) =
+                self.listener.accept().map_err(|error| format!("the local login server failed: {error}"))?;
             if let Some(code) = self.answer(stream) {
                 break code.map_err(|reason| format!("the host says {reason:?}"))?;
             }
@@ -187,13 +190,13 @@ impl CodeFlow {
         request.retries = Some(0);
         let response = client.get(&request).map_err(|error| error.to_string())?;
         if !response.is_success() {
-            return Err(format!("the host answered \"{}\"", response.status_text()));
+            return Err(format!("the host responded with \"{}\"", response.status_text()));
         }
         let token = token_in(&response)?.filter(|token| !token.is_empty());
-        token.map(Secret::new).ok_or_else(|| "there is no token in the answer of the host".to_owned())
+        token.map(Secret::new).ok_or_else(|| "the response of the host contains no token".to_owned())
     }
 
-    /// Answers a request of a browser; the code, if it brings one that we asked for, or why the host gives none.
+    /// Handles a request of a browser. Returns the code that we asked for, or the reason of the host for a refusal.
     fn answer(&self, mut stream: TcpStream) -> Option<Result<String, String>> {
         stream.set_read_timeout(Some(REQUEST_TIME)).ok()?;
         let mut request = Vec::new();
@@ -206,11 +209,9 @@ impl CodeFlow {
         }
         let code = self.code_of(&String::from_utf8_lossy(&request));
         let (status, text) = match code {
-            Some(Err(_)) => ("200 OK", "<p>The host does not let Yuba in. Your terminal says more.</p>"),
-            Some(Ok(_)) => {
-                ("200 OK", "<p>Yuba has what it needs. You can close this page and go back to your terminal.</p>")
-            }
-            None => ("400 Bad Request", "<p>This is not the answer that Yuba waits for.</p>"),
+            Some(Err(_)) => ("200 OK", "<p>The host refused the login. See the terminal for details.</p>"),
+            Some(Ok(_)) => ("200 OK", "<p>Login successful. You can close this page and return to the terminal.</p>"),
+            None => ("400 Bad Request", "<p>Unexpected request. Yuba waits for the response of the login.</p>"),
         };
         let page = format!("<!doctype html><html><head><title>Yuba login</title></head><body>{text}</body></html>");
         let length = page.len();
@@ -237,11 +238,11 @@ impl CodeFlow {
 fn token_in(response: &Response) -> Result<Option<String>, String> {
     if matches!(response.media_type().as_deref(), Some("application/x-www-form-urlencoded" | "text/plain")) {
         let url = Url::parse(&format!("form:?{}", String::from_utf8_lossy(&response.body)));
-        let url = url.map_err(|error| format!("the answer of the host makes no sense: {error}"))?;
+        let url = url.map_err(|error| format!("the response of the host is malformed: {error}"))?;
         return Ok(url.query_pairs().find(|(key, _)| key == "access_token").map(|(_, token)| token.into_owned()));
     }
     let answer: Json = serde_json::from_slice(&response.body)
-        .map_err(|error| format!("the answer of the host is no JSON: {error}"))?;
+        .map_err(|error| format!("the response of the host is not JSON: {error}"))?;
     Ok(answer.get("access_token").and_then(Json::as_str).map(str::to_owned))
 }
 
@@ -253,7 +254,7 @@ pub fn user_of(client: &HttpClient, service: &Url, token: &Secret) -> Result<Opt
     match response.status {
         200 => {}
         401 => return Ok(None),
-        _ => return Err(format!("the host answered \"{}\"", response.status_text())),
+        _ => return Err(format!("the host responded with \"{}\"", response.status_text())),
     }
     let answer: Json = serde_json::from_slice(&response.body).unwrap_or_default();
     let name = answer.pointer("/data/attributes/username").and_then(Json::as_str).unwrap_or_default();

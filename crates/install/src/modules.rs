@@ -1,4 +1,4 @@
-//! Module packages: where an address leads, and how what is there comes into a directory.
+//! Module packages: resolving an address, and installing its package into a directory.
 
 mod address;
 mod checksum;
@@ -27,15 +27,15 @@ use yuba_net::http::Url;
 
 use crate::cli_config::CliConfig;
 
-/// How often one answer may lead to another address.
+/// Maximum number of addresses that lead to other addresses.
 const MOST_HOPS: u32 = 10;
 
-/// Brings packages, each of them once per run.
+/// Downloads packages, each of them once per run.
 pub struct Fetcher {
     services: Arc<Services>,
     config: Arc<CliConfig>,
     environment: Environment,
-    /// Where packages are that came in this run.
+    /// Directories of packages of this run.
     previous: HashMap<String, PathBuf>,
     from_registry: HashMap<Url, PathBuf>,
 }
@@ -46,8 +46,8 @@ impl Fetcher {
         Fetcher { services, config, environment, previous: HashMap::new(), from_registry: HashMap::new() }
     }
 
-    /// Brings the package of an address, with its protocol, into a directory that does not exist. Where it fails there is
-    /// no directory, and the reason is a sentence without its period.
+    /// Downloads the package of an address, with its protocol, into a new directory. On failure the directory does not
+    /// exist, and the reason is a sentence without its period.
     pub fn fetch(&mut self, package: &str, into: &Path) -> Result<(), String> {
         if let Some(previous) = self.previous.get(package).filter(|previous| previous.exists()) {
             return copy_whole(previous, into);
@@ -61,7 +61,7 @@ impl Fetcher {
         fetched
     }
 
-    /// Brings an archive that a registry names as the package itself.
+    /// Downloads an archive that a registry names as the package itself.
     pub fn fetch_archive(&mut self, location: &registry::Direct, into: &Path) -> Result<(), String> {
         if let Some(previous) = self.from_registry.get(&location.url).filter(|previous| previous.exists()) {
             return copy_whole(previous, into);
@@ -80,7 +80,7 @@ impl Fetcher {
         match address.protocol.as_str() {
             "git" => git::fetch(&address.url, into, &self.environment),
             "http" | "https" => web::fetch(self, address, into, hops),
-            "file" if hops > 0 => Err("the answer of a host must not lead to a file of this machine".to_owned()),
+            "file" if hops > 0 => Err("a host must not redirect to a file of this machine".to_owned()),
             "file" => files::fetch(address, into),
             "oci" => oci::fetch(self, &address.url, into),
             "hg" => {
@@ -88,12 +88,12 @@ impl Fetcher {
             }
             "s3" => s3::fetch(self, address, into),
             "gcs" => gcs::fetch(self, address, into),
-            other => Err(format!("there is no way known to download from {other:?}")),
+            other => Err(format!("downloads from {other:?} are not supported")),
         }
     }
 }
 
-/// Brings what is installed already to another place.
+/// Copies an installed package to another directory.
 fn copy_whole(previous: &Path, into: &Path) -> Result<(), String> {
     // A directory of this machine is linked to; so is its copy.
     if let Ok(target) = std::fs::read_link(previous) {

@@ -1,4 +1,4 @@
-//! Container registries, as far as packages are kept in them: manifests, blobs and tags of a repository.
+//! Container registries that store packages: manifests, blobs and tags of a repository.
 
 mod logins;
 
@@ -30,7 +30,7 @@ pub struct Repository {
     base: Url,
     shown: String,
     login: Option<Login>,
-    /// What the registry wants to see, once that is known.
+    /// The accepted authorization, once it is known.
     pass: Mutex<Option<Pass>>,
 }
 
@@ -45,24 +45,24 @@ enum Pass {
 pub struct OciManifest {
     /// `sha256:...`
     pub digest: String,
-    /// What the registry says it is.
+    /// Its media type.
     pub media_type: String,
     /// The text.
     pub bytes: Vec<u8>,
 }
 
-/// What a manifest says about one of its parts.
+/// A descriptor in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
-    /// What it is.
+    /// Its media type.
     pub media_type: String,
     /// `sha256:...`
     pub digest: String,
     /// Its size in bytes.
     pub size: u64,
-    /// What kind of thing it is for, if that is said.
+    /// The artifact type, if it is given.
     pub artifact_type: Option<String>,
-    /// The system and the processor it is for, if that is said.
+    /// The system and the processor it is for, if given.
     pub platform: Option<(String, String)>,
 }
 
@@ -114,18 +114,18 @@ impl Repository {
         if is_digest {
             check_digest(reference)?;
         } else if !is_tag(reference) {
-            return Err(format!("{reference:?} is not a possible tag"));
+            return Err(format!("{reference:?} is not a valid tag"));
         }
         let response = self.get(&format!("manifests/{reference}"), LONGEST_MANIFEST)?;
         let shown = &self.shown;
         match response.status {
             200 => {}
             404 => return Err(format!("the repository {shown} does not have {reference:?}")),
-            _ => return Err(format!("the registry of {shown} answered \"{}\"", response.status_text())),
+            _ => return Err(format!("the registry of {shown} responded with \"{}\"", response.status_text())),
         }
         let digest = format!("sha256:{}", hex(&Sha256::digest(&response.body)));
         if is_digest && digest != reference {
-            return Err(format!("the registry of {shown} sent a manifest that is not the one of digest {reference}"));
+            return Err(format!("the registry of {shown} sent a manifest that does not match the digest {reference}"));
         }
         let media_type = response.media_type().unwrap_or_default();
         Ok(OciManifest { digest, media_type, bytes: response.body })
@@ -141,7 +141,7 @@ impl Repository {
             self.client.download(&request, file, &mut *progress)
         })?;
         if !response.is_success() {
-            return Err(format!("the registry of {shown} answered \"{}\" for {digest}", response.status_text()));
+            return Err(format!("the registry of {shown} responded with \"{}\" for {digest}", response.status_text()));
         }
         let checked = File::open(file).and_then(|mut input| {
             let mut hasher = Sha256::new();
@@ -152,7 +152,7 @@ impl Repository {
             Ok((size, found)) if size == wanted.size && found == *digest => Ok(()),
             Ok(_) => {
                 let _ = std::fs::remove_file(file);
-                Err(format!("the registry of {shown} sent something that is not {digest}"))
+                Err(format!("the registry of {shown} sent data that does not match {digest}"))
             }
             Err(error) => Err(format!("{} could not be read: {error}", file.display())),
         }
@@ -169,10 +169,10 @@ impl Repository {
             match response.status {
                 200 => {}
                 404 => return Ok(None),
-                _ => return Err(format!("the registry of {shown} answered \"{}\"", response.status_text())),
+                _ => return Err(format!("the registry of {shown} responded with \"{}\"", response.status_text())),
             }
             let answer: Json = serde_json::from_slice(&response.body)
-                .map_err(|error| format!("the tags of {shown} are no JSON: {error}"))?;
+                .map_err(|error| format!("the list of tags of {shown} is not JSON: {error}"))?;
             let found = answer.get("tags").and_then(Json::as_array).into_iter().flatten();
             tags.extend(found.filter_map(|tag| tag.as_str().map(str::to_owned)));
             next = response.header("link").and_then(|link| {
@@ -225,7 +225,7 @@ impl Repository {
         match self.login {
             Some(_) => format!("the registry of {shown} does not accept the credentials for it"),
             None => format!(
-                "the registry of {shown} demands credentials, and there are none; see oci_credentials in the CLI \
+                "the registry of {shown} requires credentials, and none are configured; see oci_credentials in the CLI \
                  configuration"
             ),
         }
@@ -246,10 +246,10 @@ impl Repository {
         let parameters = parameters_of(parameters);
         let get = |name: &str| parameters.get(name).map(String::as_str).unwrap_or_default();
         let realm = Url::parse(get("realm"))
-            .map_err(|_| format!("the registry of {} does not say where its tokens come from", self.shown))?;
+            .map_err(|_| format!("the registry of {} does not name a token service", self.shown))?;
         let is_safe = realm.scheme() == "https" || realm.host_str() == self.base.host_str();
         if !is_safe {
-            return Err(format!("the registry of {} wants credentials to be sent unencrypted", self.shown));
+            return Err(format!("the registry of {} requires credentials over an unencrypted connection", self.shown));
         }
         let mut request = Request::new(realm.clone()).at_most(LONGEST_MANIFEST);
         match &self.login {

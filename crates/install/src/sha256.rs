@@ -2,18 +2,18 @@
 //!
 //! A round waits for the one before it, so a single message leaves the processor idle for half of the time. The rounds of a
 //! second one fill the gaps: two messages take little more time than one. With a third one the registers do not suffice. Only
-//! the compression is here; who has no such processor uses the crate `sha2`.
+//! the compression is here; other processors use the crate `sha2`.
 
-/// How many messages at a time are worth it.
+/// Minimum number of messages that makes this worthwhile.
 pub(crate) const LANES: usize = 2;
 
-/// What is taken in at once.
+/// Size of a block.
 pub(crate) const BLOCK: usize = 64;
 
-/// What a message amounts to so far.
+/// Intermediate state of a message.
 pub(crate) type State = [u32; 8];
 
-/// What it amounts to at first.
+/// Initial state.
 pub(crate) const START: State =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
@@ -54,7 +54,7 @@ impl Engine {
     }
 }
 
-/// What is behind a message: a one, zeros and its length in bits, up to a whole block.
+/// Padding of a message: a one, zeros and its length in bits, up to a whole block.
 pub(crate) fn padding(length: u64) -> impl Iterator<Item = u8> {
     let beyond = (length % BLOCK as u64) as usize + 1 + 8;
     let zeros = beyond.next_multiple_of(BLOCK) - beyond;
@@ -129,7 +129,7 @@ mod x86 {
         #[allow(clippy::needless_range_loop, reason = "it is an index into each of several messages")]
         for at in 0..count {
             let before = (abef, cdgh);
-            // Words of the message, sixteen at a time; the next sixteen take their place.
+            // Words of the message, sixteen at a time; the next sixteen replace them.
             let mut words = [[_mm_setzero_si128(); 4]; N];
             for n in 0..N {
                 for quarter in 0..4 {

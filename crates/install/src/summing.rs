@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::sha256::{self, BLOCK, Engine, LANES, State};
 
-/// How much of a file is read at once: several of them fit into the cache next to a processor.
+/// Number of bytes of a file that are read at once: several of them fit into the cache next to a processor.
 const CHUNK: usize = 64 << 10;
 
 /// The same for files that are small, or where one is read at a time.
@@ -23,10 +23,10 @@ const SMALL_CHUNK: usize = 16 << 10;
 /// From which length on a message is worth the trouble of doing it together.
 const WORTH_IT: usize = 1 << 20;
 
-/// What to sum up.
+/// Data to sum up.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// What is in a file from where it stands.
+    /// Content of a file from the current position.
     File(File),
     /// So many bytes of what is in memory.
     Bytes(Arc<Vec<u8>>, usize),
@@ -145,10 +145,10 @@ impl Buffer {
     }
 }
 
-/// Where those meet who want a sum.
+/// Meeting point of threads that need a sum.
 struct Desk {
     engine: Engine,
-    /// How many work at most.
+    /// Maximum number of workers.
     hands: usize,
     state: Mutex<Open>,
     changed: Condvar,
@@ -157,13 +157,13 @@ struct Desk {
 #[derive(Default)]
 struct Open {
     next_ticket: u64,
-    /// Who has a seat and has not asked yet.
+    /// Threads that may still request a sum.
     expected: usize,
-    /// What nobody works on.
+    /// Unclaimed work.
     waiting: VecDeque<Lane>,
-    /// How many work.
+    /// Number of workers.
     working: usize,
-    /// What nobody has fetched yet.
+    /// Results that were not collected yet.
     done: BTreeMap<u64, io::Result<[u8; 32]>>,
 }
 
@@ -190,7 +190,7 @@ impl Desk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sum for a ticket. Who waits works, unless others can take what there is to do.
+    /// The sum for a ticket. The waiting thread works, too, unless other threads can take all the work.
     fn wait_for(&self, ticket: u64) -> io::Result<[u8; 32]> {
         let mut open = self.lock();
         loop {
@@ -237,7 +237,7 @@ impl Desk {
     }
 }
 
-/// Takes as much of all messages as is there of each of them; gives back those that are done.
+/// Takes as much of all messages as is available of each of them; gives back the complete ones.
 fn step(engine: Engine, lanes: &mut Vec<Lane>) -> Vec<(u64, io::Result<[u8; 32]>)> {
     let mut done = Vec::new();
     lanes.retain_mut(|lane| {
@@ -273,11 +273,11 @@ struct Lane {
     /// Bytes of the message so far.
     length: u64,
     input: Input,
-    /// How much of the input is taken in.
+    /// Number of consumed bytes of the input.
     at: usize,
 }
 
-/// What is to be taken in next.
+/// Next bytes to consume.
 enum Input {
     /// A file, a chunk of it, and how much is in that.
     File(File, Buffer, usize),
@@ -340,7 +340,7 @@ mod tests {
     fn file(content: &[u8]) -> Message {
         let sandbox = yuba_testkit::Sandbox::new("", "");
         sandbox.write("x", content);
-        Message::File(File::open(sandbox.dir().join("x")).expect("it is there"))
+        Message::File(File::open(sandbox.dir().join("x")).expect("it exists"))
     }
 
     fn content(length: usize, seed: usize) -> Vec<u8> {
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_harms_no_other() {
         let sandbox = yuba_testkit::Sandbox::new("", "//- dir/x\n");
-        let dir = || Message::File(File::open(sandbox.dir().join("dir")).expect("it is there"));
+        let dir = || Message::File(File::open(sandbox.dir().join("dir")).expect("it exists"));
         let (good, expect) = (content(1 << 20, 0), Sha256::digest(content(1 << 20, 0)));
         std::thread::scope(|scope| {
             for _ in 0..4 {

@@ -92,7 +92,7 @@ pub struct AwsSettings {
 pub struct AssumeRole {
     /// Its ARN.
     pub arn: String,
-    /// How long credentials last.
+    /// Lifetime of credentials.
     pub duration: Option<Duration>,
     /// The identifier that the trust policy of the role may require.
     pub external_id: Option<String>,
@@ -102,7 +102,7 @@ pub struct AssumeRole {
     pub policy_arns: Vec<String>,
     /// The name of the session.
     pub session_name: Option<String>,
-    /// The identity that the session keeps through further roles.
+    /// The source identity that the session passes on to further roles.
     pub source_identity: Option<String>,
     /// Tags of the session.
     pub tags: BTreeMap<String, String>,
@@ -115,7 +115,7 @@ pub struct AssumeRole {
 pub struct WebIdentity {
     /// The ARN of the role.
     pub arn: String,
-    /// How long credentials last.
+    /// Lifetime of credentials.
     pub duration: Option<Duration>,
     /// A policy that restricts the role further.
     pub policy: Option<String>,
@@ -138,7 +138,7 @@ pub struct AwsCredentials {
     pub secret_key: Secret,
     /// The token of temporary credentials.
     pub token: Option<Secret>,
-    /// When they end; none if they do not.
+    /// Their expiry; none if they do not expire.
     pub expires: Option<Moment>,
 }
 
@@ -149,7 +149,7 @@ impl fmt::Debug for AwsCredentials {
     }
 }
 
-/// Which part of finding credentials or of a request failed.
+/// Failed step of finding credentials or of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AwsErrorKind {
     /// No source has credentials.
@@ -167,7 +167,7 @@ pub enum AwsErrorKind {
 /// A failure. The reason is the second half of a sentence and contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AwsError {
-    /// Which part failed.
+    /// The failed step.
     pub kind: AwsErrorKind,
     /// The reason.
     pub reason: String,
@@ -203,7 +203,7 @@ impl fmt::Display for AwsError {
 
 impl std::error::Error for AwsError {}
 
-/// What finding credentials may use.
+/// Environment of finding credentials.
 struct Session {
     settings: AwsSettings,
     environment: Environment,
@@ -273,7 +273,7 @@ impl Aws {
         &self.0.session.client
     }
 
-    /// Where requests to a service go.
+    /// Endpoint of a service.
     pub fn endpoint(&self, service: Service) -> Endpoint {
         self.0.session.endpoint(service)
     }
@@ -357,7 +357,7 @@ impl Session {
         differs
     }
 
-    /// Where requests to a service go: by argument, variable or profile for the service, then for all services.
+    /// Endpoint of a service: by argument, variable or profile for the service, then for all services.
     fn endpoint(&self, service: Service) -> Endpoint {
         let settings = &self.settings;
         let own_region = settings.sts_region.as_deref().filter(|_| service == Service::Sts);

@@ -84,7 +84,7 @@ impl Outside {
     }
 }
 
-/// Why a token or a key is not available.
+/// Reason why a token or a key is not available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AzureError {
     /// The reason, as the second half of a sentence, without secrets.

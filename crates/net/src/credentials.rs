@@ -35,7 +35,7 @@ pub struct CredentialsProgram {
     pub args: Vec<String>,
 }
 
-/// Where credentials come from, apart from the environment.
+/// Sources of credentials, apart from the environment.
 #[derive(Clone, Debug, Default)]
 pub struct CredentialSources {
     /// The `credentials` blocks.
@@ -66,7 +66,7 @@ struct Program {
     answers: Mutex<HashMap<Hostname, Option<Secret>>>,
 }
 
-/// Where the credentials of a host are.
+/// Location of the credentials of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CredentialsLocation {
     /// Nowhere yet.
@@ -75,7 +75,7 @@ pub enum CredentialsLocation {
     InFile,
     /// In a file that we leave alone.
     Elsewhere,
-    /// A helper program keeps them.
+    /// A credentials helper stores them.
     ByHelper,
 }
 
@@ -113,7 +113,7 @@ impl Credentials {
         answers.entry(host.clone()).or_insert_with(|| helper.get(host).ok().flatten()).clone()
     }
 
-    /// Where the credentials of a host are, and where they would be put.
+    /// Location of the credentials of a host, and the location for new ones.
     pub fn location(&self, host: &Hostname) -> CredentialsLocation {
         match (self.configured.contains_key(host), &self.helper) {
             (true, _) if self.in_file.contains(host) => CredentialsLocation::InFile,
@@ -123,7 +123,7 @@ impl Credentials {
         }
     }
 
-    /// The file in which `login` keeps tokens.
+    /// The file in which `login` stores tokens.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
@@ -133,7 +133,7 @@ impl Credentials {
         self.helper.as_ref().map(|helper| helper.kind.as_str())
     }
 
-    /// Keeps a token for a host, or forgets what is kept. Says why where that is not possible.
+    /// Stores a token for a host, or removes the stored one. Fails with the reason.
     pub fn store(&self, host: &Hostname, token: Option<&Secret>) -> Result<(), String> {
         match (self.location(host), &self.helper) {
             (CredentialsLocation::Elsewhere, _) => Err(format!(
@@ -142,7 +142,7 @@ impl Credentials {
             (CredentialsLocation::ByHelper, Some(helper)) => helper.store(host, token),
             _ => match &self.file {
                 Some(file) => update_file(file, host, token),
-                None => Err("there is no home directory, so there is no place for credentials".to_owned()),
+                None => Err("the home directory is unknown, so credentials cannot be stored".to_owned()),
             },
         }
     }
@@ -159,7 +159,7 @@ fn ascii_name(host: &str) -> Option<String> {
     Some(format!("{}{port}", url.host_str()?))
 }
 
-/// The hosts of the file of `login`. A file that cannot be read has none.
+/// The hosts of the file of `login`. Empty if the file cannot be read.
 fn hosts_of(file: &Path) -> BTreeSet<Hostname> {
     let content: Json = fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     let hosts = content.get("credentials").and_then(Json::as_object);
@@ -246,7 +246,7 @@ impl Program {
             return Ok(output.stdout);
         }
         match String::from_utf8_lossy(&output.stderr).trim() {
-            "" => Err(format!("{program} failed without saying why")),
+            "" => Err(format!("{program} failed without a message")),
             reason => Err(format!("{program} failed: {reason}")),
         }
     }
@@ -254,7 +254,7 @@ impl Program {
     fn get(&self, host: &Hostname) -> Result<Option<Secret>, String> {
         let output = self.run("get", host, None)?;
         let object: Map<String, Json> = serde_json::from_slice(&output)
-            .map_err(|_| format!("{} did not answer with a JSON object", self.program.display()))?;
+            .map_err(|_| format!("{} did not print a JSON object", self.program.display()))?;
         Ok(token_of(&object))
     }
 

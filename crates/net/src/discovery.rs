@@ -1,4 +1,4 @@
-//! Which services a host has: the document `.well-known/terraform.json`, asked for once per host and run.
+//! Services of a host: the document `.well-known/terraform.json`, requested once per host and run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,12 +19,12 @@ const LIMIT: u64 = 1 << 20;
 pub struct Services {
     client: HttpClient,
     credentials: Arc<Credentials>,
-    /// Hosts whose services are known. A failure is kept too: nobody wants to wait for it again.
+    /// Hosts whose services are known. A failure is stored too, so that it does not cost time again.
     hosts: Mutex<HashMap<Hostname, Result<Arc<Host>, ServiceError>>>,
     overridden: BTreeMap<Hostname, Map<String, Json>>,
 }
 
-/// What a host has.
+/// Services of a host.
 #[derive(Clone, Debug)]
 pub struct Host {
     name: Hostname,
@@ -32,7 +32,7 @@ pub struct Host {
     services: Map<String, Json>,
 }
 
-/// Why a service cannot be used.
+/// Reason why a service cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServiceError {
     /// The host could not be asked.
@@ -105,7 +105,7 @@ impl Services {
         Request::new(url).with_token(self.token(host))
     }
 
-    /// What a host has.
+    /// Services of a host.
     pub fn host(&self, name: &Hostname) -> Result<Arc<Host>, ServiceError> {
         if let Some(known) = self.hosts.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
             return known.clone();
@@ -125,7 +125,7 @@ impl Services {
         }
         let request = self.request(name, base).with_header("accept", "application/json").at_most(LIMIT);
         let response = self.client.get(&request).map_err(|error| {
-            ServiceError::Unreachable(eco_format!("the services of {name} could not be asked for at {error}"))
+            ServiceError::Unreachable(eco_format!("the services of {name} could not be requested at {error}"))
         })?;
         let services = document(name, &response)?;
         Ok(Host { name: name.clone(), base: response.url, services })
@@ -139,7 +139,7 @@ fn document(name: &Hostname, response: &Response) -> Result<Map<String, Json>, S
     }
     if response.status != 200 {
         let status = response.status_text();
-        let reason = eco_format!("the host {name} answered \"{status}\" when it was asked for its services");
+        let reason = eco_format!("the host {name} responded with \"{status}\" to the request for its services");
         return Err(ServiceError::Unreachable(reason));
     }
     match response.media_type().as_deref() {
@@ -147,14 +147,14 @@ fn document(name: &Hostname, response: &Response) -> Result<Map<String, Json>, S
         other => {
             let other = other.unwrap_or("nothing");
             let reason = eco_format!(
-                "the host {name} answered with content of type {other:?} when it was asked for its services; it has to be \
+                "the host {name} responded with content of type {other:?} to the request for its services; it has to be \
                  \"application/json\""
             );
             return Err(ServiceError::Malformed(reason));
         }
     }
     serde_json::from_slice(&response.body).map_err(|error| {
-        ServiceError::Malformed(eco_format!("what the host {name} says about its services is no JSON object: {error}"))
+        ServiceError::Malformed(eco_format!("the discovery document of {name} is not a JSON object: {error}"))
     })
 }
 
@@ -167,7 +167,7 @@ impl Host {
         }
     }
 
-    /// What the host says about a service that is more than an address, `login.v1` for instance.
+    /// Description of a service that is more than an address, `login.v1` for instance.
     pub fn object(&self, service: &str) -> Result<&Map<String, Json>, ServiceError> {
         match self.declared(service)? {
             Json::Object(object) => Ok(object),
@@ -196,7 +196,7 @@ impl Host {
             return Err(wrong(&format!("{:?} is neither http nor https", url.scheme())));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("there must be no user and no password in it"));
+            return Err(wrong("it must not contain a user or a password"));
         }
         url.set_fragment(None);
         Ok(url)

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::machine::MachineAccess;
+
 /// Environment variables by name. A variable that is empty counts as not set, unless the method says otherwise.
 #[derive(Clone, Default)]
 pub struct Environment {
@@ -12,6 +14,7 @@ pub struct Environment {
     home: Option<PathBuf>,
     /// The directory for temporary files, where no variable names one.
     temporary: Option<PathBuf>,
+    machine: MachineAccess,
 }
 
 /// Names only: values may be credentials.
@@ -28,7 +31,20 @@ impl Environment {
         home: Option<PathBuf>,
         temporary: PathBuf,
     ) -> Environment {
-        Environment { variables: variables.into_iter().collect(), home, temporary: Some(temporary) }
+        let variables = variables.into_iter().collect();
+        Environment { variables, home, temporary: Some(temporary), machine: MachineAccess::Refused }
+    }
+
+    /// With access to the services that a cloud offers to this machine at link-local addresses. Without it they are not asked, so a test
+    /// that runs in this process never obtains the credentials of the machine.
+    #[must_use]
+    pub fn on_this_machine(mut self) -> Environment {
+        self.machine = MachineAccess::Allowed;
+        self
+    }
+
+    pub(crate) fn machine(&self) -> MachineAccess {
+        self.machine
     }
 
     /// The value of a variable.
@@ -55,12 +71,33 @@ impl Environment {
     /// The user's directory for one kind of cache, whose content is trusted. None where another user can write to it. The
     /// directory around it is created with mode 0700.
     pub fn cache(&self, kind: &str) -> Option<PathBuf> {
-        let absolute = |name: &str| self.path(name).filter(|path| path.is_absolute());
-        let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
-        let all = caches.join("yuba");
+        let all = self.cache_home()?.join("yuba");
         own::make(&all).ok()?;
         let cache = all.join(kind);
         (own::is_own(&all) && (!cache.exists() || own::is_own(&cache))).then_some(cache)
+    }
+
+    /// The user's directory for caches of all programs.
+    pub fn cache_home(&self) -> Option<PathBuf> {
+        self.user_directory("XDG_CACHE_HOME", ".cache")
+    }
+
+    /// The user's directory for data that programs write for themselves, such as histories.
+    pub fn state_home(&self) -> Option<PathBuf> {
+        self.user_directory("XDG_STATE_HOME", ".local/state")
+    }
+
+    /// The absolute directory that a variable names, or one in the home directory.
+    fn user_directory(&self, name: &str, below_home: &str) -> Option<PathBuf> {
+        let absolute = |name: &str| self.path(name).filter(|path| path.is_absolute());
+        absolute(name).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
+    }
+
+    /// The directory of [`Environment::cache`], if it exists and only this user can write to it. Creates nothing.
+    pub fn existing_cache(&self, kind: &str) -> Option<PathBuf> {
+        let all = self.cache_home()?.join("yuba");
+        let cache = all.join(kind);
+        (own::is_own(&all) && own::is_own(&cache)).then_some(cache)
     }
 
     /// Whether a variable turns something off.

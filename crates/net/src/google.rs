@@ -43,7 +43,7 @@ const RENEWED_BEFORE: Duration = Duration::from_secs(225);
 /// Reads a file. Relative paths start in the directory of the run.
 pub type ReadFile = Arc<dyn Fn(&Path) -> io::Result<Vec<u8>> + Send + Sync>;
 
-/// Why there is no access token.
+/// Reason why there is no access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoogleError {
     /// The reason, as the second half of a sentence, without secrets.
@@ -66,7 +66,7 @@ impl fmt::Display for GoogleError {
 
 impl std::error::Error for GoogleError {}
 
-/// What a configuration says about credentials.
+/// Settings of a configuration for credentials.
 #[derive(Clone, Debug, Default)]
 pub struct GoogleSettings {
     /// An access token. It is used as it is and never renewed.
@@ -228,7 +228,7 @@ impl TokenSource {
     }
 }
 
-/// What flows use of the outside.
+/// Environment of flows.
 struct Requests {
     /// Follows no redirects: they would carry the secrets of a form to another host.
     http: HttpClient,
@@ -274,7 +274,7 @@ impl Cached {
     }
 }
 
-/// How tokens are made.
+/// Source of tokens.
 enum Kind {
     Fixed(Secret),
     ServiceAccount(ServiceAccount),

@@ -21,7 +21,7 @@ use tracing::Instrument as _;
 use crate::Secret;
 use crate::trust::TlsSettings;
 
-/// What a client does differently from the client of the CLI configuration, for one kind of host.
+/// Settings of a client for one kind of host that differ from the CLI configuration.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
     /// Authorities, client certificate and verification.
@@ -30,6 +30,8 @@ pub struct ClientOptions {
     pub proxies: Option<Proxies>,
     /// Whether redirects are followed.
     pub redirects: Redirects,
+    /// The setting that names a file with an authority, for advice about certificates. SSL_CERT_FILE if none.
+    pub authority_setting: Option<&'static str>,
 }
 
 /// Proxies by the scheme of the requested URL.
@@ -212,12 +214,12 @@ impl Response {
         self.status == 429 || (self.status >= 500 && self.status != 501)
     }
 
-    /// Why a download from an address failed, as the second half of a sentence.
+    /// Reason why a download from an address failed, as the second half of a sentence.
     pub fn failed_download(&self, from: &Url) -> String {
         let (url, status) = (shown(from), self.status_text());
         match self.may_pass() {
             true => format!("GET {url} giving up after {} attempt(s): the host responded \"{status}\"", self.attempts),
-            false => format!("{url} answered \"{status}\""),
+            false => format!("{url} responded with \"{status}\""),
         }
     }
 
@@ -523,7 +525,7 @@ impl HttpClient {
         };
         let reply = match tokio::time::timeout(stall, asked.send()).await {
             Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(error)) => Err(Failure::of(request, error)),
+            Ok(Err(error)) => Err(Failure::of(request, error, self.0.options.authority_setting)),
             Err(_) => Err(Failure::passing(request, "the host does not respond")),
         };
         match &reply {
@@ -575,7 +577,7 @@ async fn receive(
         return Err(too_large());
     }
     let mut received: u64 = 0;
-    while let Some(chunk) = reply.chunk().await.map_err(|error| Failure::of(request, error))? {
+    while let Some(chunk) = reply.chunk().await.map_err(|error| Failure::of(request, error, None))? {
         received += chunk.len() as u64;
         if received > limit {
             return Err(too_large());
@@ -605,7 +607,7 @@ impl Failure {
         Failure { may_pass: false, ..Failure::passing(request, reason) }
     }
 
-    fn of(request: &Request, error: reqwest::Error) -> Failure {
+    fn of(request: &Request, error: reqwest::Error, authority_setting: Option<&str>) -> Failure {
         let mut lasting = error.is_redirect() || error.is_builder();
         let timed_out = error.is_timeout();
         // The error itself names the URL with its query, which may be secret.
@@ -615,9 +617,11 @@ impl Failure {
         while let Some(cause) = source {
             let text = cause.to_string();
             if crate::trust::is_unknown(cause) {
-                reason = "the certificate of the host is signed by an unknown authority. To trust it, set SSL_CERT_FILE to a \
-                          file with the certificate of that authority"
-                    .to_owned();
+                let setting = authority_setting.unwrap_or("SSL_CERT_FILE");
+                reason = format!(
+                    "the certificate of the host is signed by an unknown authority. To trust it, set {setting} to a file with the \
+                     certificate of that authority"
+                );
                 lasting = true;
                 break;
             }
@@ -686,7 +690,7 @@ impl Proxies {
     }
 }
 
-/// Why a redirect is not followed.
+/// Reason why a redirect is not followed.
 fn refused_redirect(previous: &[Url], next: &Url) -> Option<&'static str> {
     let unencrypted = next.scheme() == "http" && previous.iter().any(|url| url.scheme() == "https");
     if previous.len() > MOST_REDIRECTS {

@@ -14,6 +14,7 @@ pub mod discovery;
 mod environment;
 pub mod google;
 pub mod http;
+mod machine;
 mod secret;
 pub mod trust;
 

@@ -12,9 +12,12 @@ use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, InconsistentKeys, RootCertStore, SignatureScheme,
+};
 
-/// How a client and a host identify themselves.
+/// Identities of a client and a host.
 #[derive(Clone, Debug, Default)]
 pub struct TlsSettings {
     /// Authorities that sign certificates of hosts.
@@ -80,15 +83,34 @@ pub fn config(settings: &TlsSettings) -> Result<ClientConfig, String> {
     let mut config = match &settings.identity {
         None => builder.with_no_client_auth(),
         Some(identity) => {
-            let chain = certificates(&identity.certificates, "the client certificate")?;
-            let key = PrivateKeyDer::from_pem_slice(&identity.key)
-                .map_err(|_| "the private key of the client certificate is not valid PEM".to_owned())?;
-            let config = builder.with_client_auth_cert(chain, key);
-            config.map_err(|error| format!("the client certificate and its private key cannot be used: {error}"))?
+            let certified = certified(identity)?;
+            builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(certified)))
         }
     };
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+/// The certificate of this client with its key.
+fn certified(identity: &ClientIdentity) -> Result<CertifiedKey, String> {
+    let chain = certificates(&identity.certificates, "the client certificate")?;
+    let key = PrivateKeyDer::from_pem_slice(&identity.key)
+        .map_err(|_| "the private key of the client certificate is not valid PEM".to_owned())?;
+    let failed = |error: Error| format!("the client certificate and its private key cannot be used: {error}");
+    let key = aws_lc_rs::default_provider().key_provider.load_private_key(key).map_err(failed)?;
+    let certified = CertifiedKey::new(chain, key);
+    match certified.keys_match() {
+        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified),
+        // OpenSSL makes such certificates where no extensions are given. The server decides.
+        Err(error) if is_version_1(&error) => Ok(certified),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Whether a certificate is not read because its version is 1.
+fn is_version_1(error: &Error) -> bool {
+    let Error::InvalidCertificate(CertificateError::Other(other)) = error else { return false };
+    other.0.downcast_ref() == Some(&webpki::Error::UnsupportedCertVersion)
 }
 
 fn verifier(settings: &TlsSettings) -> Result<Option<Arc<dyn ServerCertVerifier>>, String> {
@@ -130,9 +152,8 @@ struct AcceptAll;
 
 impl AcceptAll {
     fn or_version_1(verdict: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
-        let Err(Error::InvalidCertificate(CertificateError::Other(other))) = &verdict else { return verdict };
-        match other.0.downcast_ref() {
-            Some(webpki::Error::UnsupportedCertVersion) => Ok(HandshakeSignatureValid::assertion()),
+        match &verdict {
+            Err(error) if is_version_1(error) => Ok(HandshakeSignatureValid::assertion()),
             _ => verdict,
         }
     }
@@ -320,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_has_expired_is_no_host() {
+    fn an_expired_authority_is_not_a_host() {
         let mut params = authority("h.example");
         params.not_after = rcgen::date_time_ymd(2001, 1, 1);
         params.not_before = rcgen::date_time_ymd(2000, 1, 1);

@@ -1,4 +1,5 @@
-//! What the log at debug level says about requests. A process of its own: other threads without a subscriber would switch events off.
+//! The log of requests at debug level. A process of its own: other threads without a subscriber would switch events
+//! off.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,7 @@ struct Gathered(Arc<Mutex<String>>);
 
 impl Visit for Gathered {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let mut gathered = self.0.lock().expect("nobody panics");
+        let mut gathered = self.0.lock().expect("no thread panics");
         gathered.push_str(&format!("{}={value:?} ", field.name()));
     }
 }
@@ -57,9 +58,9 @@ fn requests_and_responses_are_logged_without_credentials() {
         client.get(&request).expect("the host responds");
         client
             .get(&Request::new(Url::parse("http://127.0.0.1:1/gone?x=hush").expect("it is a URL")))
-            .expect_err("nobody listens");
+            .expect_err("the port is closed");
     });
-    let text = gathered.0.lock().expect("nobody panics").clone();
+    let text = gathered.0.lock().expect("no thread panics").clone();
     assert!(!text.contains("hush"), "{text}");
     for part in [
         "HTTP request ",

@@ -5,7 +5,7 @@ use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
 use yuba_state::DeposedKey;
 use yuba_value::{Number, Path, Value};
 
-/// What is done with an object.
+/// Actions on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
     /// Nothing.
@@ -16,15 +16,15 @@ pub enum Action {
     Read,
     /// It changes where it is.
     Update,
-    /// It is destroyed, and another one created in its place.
+    /// It is destroyed, then its replacement is created.
     DeleteThenCreate,
-    /// Another one is created in its place, then it is destroyed.
+    /// Its replacement is created, then it is destroyed.
     CreateThenDelete,
     /// It is destroyed.
     Delete,
-    /// It stays, but is not managed any more.
+    /// It stays, but is no longer managed.
     Forget,
-    /// It stays without being managed, and another one is created in its place.
+    /// It is no longer managed, and a replacement is created.
     ForgetThenCreate,
 }
 
@@ -37,7 +37,7 @@ impl Action {
     pub fn makes(self) -> bool {
         matches!(self, Action::Create | Action::Read | Action::Update) || self.is_replace()
     }
-    /// One object takes the place of another.
+    /// One object replaces another.
     pub fn is_replace(self) -> bool {
         matches!(self, Action::DeleteThenCreate | Action::CreateThenDelete | Action::ForgetThenCreate)
     }
@@ -57,10 +57,10 @@ impl Action {
     }
 }
 
-/// Why an action was chosen, where the difference of values does not tell.
+/// Reason why an action was chosen, where the difference of values does not show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum ActionReason {
-    /// Values tell.
+    /// The values show it.
     #[default]
     None,
     /// It was marked as damaged.
@@ -126,7 +126,7 @@ impl ActionReason {
     }
 }
 
-/// What is imported.
+/// The imported object.
 #[derive(Clone, Debug, Default)]
 pub struct Importing {
     /// Its id for the provider, if it is given by id and known.
@@ -140,29 +140,29 @@ pub struct Importing {
 /// A change of one object of a resource instance.
 #[derive(Clone, Debug)]
 pub struct ResourceChange {
-    /// Where it is.
+    /// Address.
     pub addr: AbsResourceInstance,
-    /// Where it was in the last state, if it was moved.
+    /// Address in the last state, if it was moved.
     pub moved_from: Option<Box<AbsResourceInstance>>,
     /// An object that was to be destroyed after its replacement was created, and is still there.
     pub deposed: Option<DeposedKey>,
-    /// Who does it.
+    /// Provider configuration.
     pub provider: AbsProviderConfig,
-    /// Which instance of that provider configuration.
+    /// Instance of that provider configuration.
     pub provider_key: Option<InstanceKey>,
-    /// What is done.
+    /// Action.
     pub action: Action,
-    /// Why.
+    /// The reason of the action.
     pub reason: ActionReason,
-    /// The object before, with marks; null if there is none.
+    /// The object before, with marks; null if it does not exist.
     pub before: Value,
-    /// The object after, with marks, with unknowns for what only apply tells; null if there is none.
+    /// The object after, with marks, with unknowns for values known after apply; null if it does not exist.
     pub after: Value,
-    /// What the provider wants to see again at apply.
+    /// Private data of the provider for apply.
     pub private: EcoVec<u8>,
     /// The identity the provider plans for it, if its type has identities.
     pub identity: Option<Value>,
-    /// Places whose change makes it necessary to replace the object.
+    /// Paths whose change makes it necessary to replace the object.
     pub required_replace: Vec<Path>,
     /// Set if it is imported.
     pub importing: Option<Box<Importing>>,
@@ -175,24 +175,24 @@ pub struct ResourceChange {
 pub struct OutputChange {
     /// Its name.
     pub name: EcoString,
-    /// What is done.
+    /// Action.
     pub action: Action,
-    /// The value before; null if there was none.
+    /// The value before; null if it did not exist.
     pub before: Value,
-    /// The value after; null if there is none.
+    /// The value after; null if it does not exist.
     pub after: Value,
     /// It must not be shown, before or after.
     pub sensitive: bool,
     /// It was not to be shown before.
     pub sensitive_before: bool,
-    /// What to use instead; empty if it is not deprecated.
+    /// The replacement; empty if it is not deprecated.
     pub deprecated: EcoString,
     /// The same in the last state.
     pub deprecated_before: EcoString,
 }
 
 impl OutputChange {
-    /// Only what is said about the value changes, not the value.
+    /// Only marks of the value change, not the value.
     pub fn is_only_about(&self) -> bool {
         self.action == Action::Update
             && self.before.unmark_deep().0.raw_equals(&self.after.unmark_deep().0)

@@ -1,4 +1,4 @@
-//! What happens while planning and applying, for whoever watches.
+//! Events of planning and applying, for observers.
 
 use ecow::EcoString;
 use yuba_addrs::AbsResourceInstance;
@@ -6,7 +6,7 @@ use yuba_state::DeposedKey;
 
 use crate::change::Action;
 
-/// What is being done with one object of a resource instance.
+/// Running action on one object of a resource instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// It is read again.
@@ -21,13 +21,13 @@ pub enum Phase {
     Apply(Action),
     /// An ephemeral resource is opened.
     Open,
-    /// An ephemeral resource is kept open.
+    /// An ephemeral resource is renewed.
     Renew,
     /// An ephemeral resource is closed.
     Close,
 }
 
-/// Why an ephemeral resource cannot be opened while planning.
+/// Reason why an ephemeral resource cannot be opened while planning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deferral {
     /// Its configuration has unknown values.
@@ -36,7 +36,7 @@ pub enum Deferral {
     PendingDependencies,
 }
 
-/// Something that happens. Whoever watches knows the time.
+/// An event. The observer adds the time.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// Something begins.
@@ -45,7 +45,7 @@ pub enum Event {
         addr: AbsResourceInstance,
         /// With which object of it, if not the current one.
         deposed: Option<DeposedKey>,
-        /// What.
+        /// The operation.
         phase: Phase,
         /// The attribute by which people know the object, and its value, if there is one: `id` or `name`.
         id: Option<(EcoString, EcoString)>,
@@ -56,7 +56,7 @@ pub enum Event {
         addr: AbsResourceInstance,
         /// With which object of it, if not the current one.
         deposed: Option<DeposedKey>,
-        /// What.
+        /// The operation.
         phase: Phase,
         /// The attribute by which people know the object, and its value, if there is one.
         id: Option<(EcoString, EcoString)>,
@@ -65,9 +65,9 @@ pub enum Event {
     },
     /// An ephemeral resource is opened while applying, not while planning.
     Deferred {
-        /// Which instance.
+        /// The instance.
         addr: AbsResourceInstance,
-        /// Why it cannot be opened yet.
+        /// Reason why it cannot be opened yet.
         why: Deferral,
     },
     /// A provisioner begins.

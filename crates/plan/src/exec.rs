@@ -23,7 +23,7 @@ pub enum Op {
 pub struct ExecGraph {
     /// The steps.
     pub ops: Vec<Op>,
-    /// Where the edges of each step end in `targets`.
+    /// Ends of the edges of each step in `targets`.
     pub ends: Vec<u32>,
     /// The steps that are waited for.
     pub targets: Vec<u32>,

@@ -5,7 +5,7 @@
 //! of the program made it; the SHA-256 of everything in the archive; the changes and the steps of the plan. What repeats
 //! (names, types, modules, providers) is written once and numbered. Reading never panics, whatever the bytes.
 //!
-//! The format belongs to one version of the program only: a plan is made and soon carried out, and not kept.
+//! The format belongs to one version of Yuba only: a plan is applied soon after it is made, and not archived.
 
 mod archive;
 mod codes;
@@ -32,13 +32,13 @@ use reader::Reader;
 use steps::Step;
 use writer::Writer;
 
-/// What the first line of `tfplan` begins with; the versions of the format and of the program follow.
+/// Start of the first line of `tfplan`; the versions of the format and of Yuba follow.
 const MAGIC: &str = "yuba plan ";
 /// The version of the format.
-const VERSION: &str = "2";
-/// How long the first line may be.
+const VERSION: &str = "3";
+/// Maximum length of the first line.
 const LONGEST_LINE: usize = 128;
-/// How much is read of a plan of another program, to find out which one.
+/// Maximum number of bytes to read of a plan of another tool, to identify the tool.
 const MOST_OF_OTHERS: u64 = 64 << 20;
 
 const PLAN: &str = "tfplan";
@@ -60,23 +60,25 @@ pub struct PlanFile {
     pub plan: Plan,
     /// The configuration files of all modules, by the keys of the modules in the manifest.
     pub modules: BTreeMap<EcoString, PlanFiles>,
-    /// Where the modules are and come from: JSON text.
+    /// Directories and sources of the modules: JSON text.
     pub manifest: EcoString,
     /// The files of symbol libraries, by path.
     pub libraries: PlanFiles,
     /// Schemas of the providers, as far as showing the plan needs them. Descriptions and functions are not saved.
     pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
-    /// Where the state is kept.
+    /// The backend of the state.
     pub backend: SavedBackend,
-    /// The text of the lock file of providers; empty where there is no such file.
+    /// The text of the lock file of providers; empty where the file does not exist.
     pub lock_file: EcoString,
     /// The lineage of the state it was made from.
     pub lineage: EcoString,
     /// The serial of that state: the plan is stale when it has changed.
     pub serial: u64,
+    /// Number of the snapshot of that state, where the plan is stale only if something that it has read has changed.
+    pub snapshot: Option<u64>,
 }
 
-/// Where the state of a plan is kept.
+/// The backend of the state of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedBackend {
     /// The type of the backend.
@@ -87,7 +89,7 @@ pub struct SavedBackend {
     pub workspace: EcoString,
 }
 
-/// Why bytes cannot be read as a plan.
+/// Reason why bytes cannot be read as a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanFileError {
     /// They are something else.
@@ -117,7 +119,7 @@ impl fmt::Display for PlanFileError {
                 if let Some(version) = version {
                     write!(f, " {version}")?;
                 }
-                f.write_str(". Only the program that wrote a plan file can read it")
+                f.write_str(". Only the tool that wrote a plan file can read it")
             }
             PlanFileError::OtherFormat(format) => {
                 write!(f, "the plan file has format {format}, and this version of Yuba reads format {VERSION} only")
@@ -166,27 +168,31 @@ impl From<Refused> for PlanFileError {
 
 /// The bytes of a plan file. The error is a sentence part.
 pub fn encode(file: &PlanFile) -> Result<Vec<u8>, String> {
-    encode_with(file, &steps::of_graph(&file.plan.exec, &file.plan.changes))
+    // The steps of a large plan are not kept while it is packed.
+    let payload = payload(file, &steps::of_graph(&file.plan.exec, &file.plan.changes));
+    packed(file, &payload)
 }
 
 /// The bytes of a plan file with these steps, whatever the graph of the plan says.
+#[cfg(test)]
 fn encode_with(file: &PlanFile, steps: &[Step]) -> Result<Vec<u8>, String> {
+    packed(file, &payload(file, steps))
+}
+
+/// The archive of a plan file.
+fn packed(file: &PlanFile, payload: &[u8]) -> Result<Vec<u8>, String> {
     let entries = entries(file);
-    let payload = payload(file, steps);
-    let mut plan = Vec::with_capacity(payload.len() + LONGEST_LINE);
-    plan.extend_from_slice(MAGIC.as_bytes());
-    plan.extend_from_slice(format!("{VERSION} {}\n", file.tool_version).as_bytes());
-    plan.extend_from_slice(&digest(&entries, &payload));
-    plan.extend_from_slice(&payload);
-    let others = entries.iter().map(|(name, content)| (name.as_str(), content.as_slice()));
-    archive::pack(std::iter::once((PLAN, plan.as_slice())).chain(others))
+    let others = || entries.iter().map(|(name, content)| (name.as_str(), &**content));
+    let head = format!("{MAGIC}{VERSION} {}\n", file.tool_version);
+    let sum = digest(others(), payload);
+    archive::pack(&[head.as_bytes(), &sum, payload], others())
 }
 
 /// Reads the bytes of a plan file that this version of the program made.
 pub fn decode(bytes: &[u8], tool_version: &str) -> Result<PlanFile, PlanFileError> {
     let mut archive = match Archive::open(bytes, LIMITS) {
         Err(Refused::NotAnArchive) if bytes.starts_with(MAGIC.as_bytes()) => {
-            // Earlier formats were no archives.
+            // Earlier formats were not archives.
             let (format, _) = versions(bytes).ok_or(PlanFileError::NotAPlan)?;
             return Err(PlanFileError::OtherFormat(format));
         }
@@ -210,7 +216,8 @@ pub fn decode(bytes: &[u8], tool_version: &str) -> Result<PlanFile, PlanFileErro
     let line = plan.iter().position(|byte| *byte == b'\n').ok_or(PlanFileError::Damaged)?;
     let (expected, payload) =
         plan.get(line + 1..).and_then(|rest| rest.split_at_checked(32)).ok_or(PlanFileError::Damaged)?;
-    if digest(&entries, payload) != expected {
+    let others = entries.iter().map(|(name, content)| (name.as_str(), content.as_slice()));
+    if digest(others, payload) != expected {
         return Err(PlanFileError::Damaged);
     }
     read_file(payload, entries, version)
@@ -248,7 +255,7 @@ fn version_of_other(bytes: &[u8]) -> Option<EcoString> {
 }
 
 /// The sum of everything in an archive.
-fn digest(entries: &Entries, payload: &[u8]) -> [u8; 32] {
+fn digest<'c>(entries: impl Iterator<Item = (&'c str, &'c [u8])>, payload: &[u8]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     let mut add = |bytes: &[u8]| {
         hasher.update((bytes.len() as u64).to_le_bytes());
@@ -262,24 +269,44 @@ fn digest(entries: &Entries, payload: &[u8]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
+/// The content of an entry that is packed.
+enum Part<'f> {
+    /// Text of a state, which two entries may share.
+    State(Arc<Vec<u8>>),
+    /// A part of the plan file as it is in memory.
+    Known(&'f [u8]),
+}
+
+impl std::ops::Deref for Part<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Part::State(text) => text,
+            Part::Known(bytes) => bytes,
+        }
+    }
+}
+
 /// All entries of an archive but the plan itself.
-fn entries(file: &PlanFile) -> Entries {
+fn entries(file: &PlanFile) -> BTreeMap<EcoString, Part<'_>> {
     let state = |state: &State| {
         let mut text = Vec::new();
         yuba_state::write_compact(state, &mut text);
-        text
+        Arc::new(text)
     };
     let (prior, previous) = (&file.plan.prior_state, &file.plan.previous_state);
     let prior_text = state(prior);
-    let previous_text = if Arc::ptr_eq(prior, previous) { prior_text.clone() } else { state(previous) };
-    let mut entries = Entries::from([
-        (STATE.into(), prior_text),
-        (PREVIOUS_STATE.into(), previous_text),
-        (MANIFEST.into(), file.manifest.as_bytes().to_vec()),
-        (LOCK_FILE.into(), file.lock_file.as_bytes().to_vec()),
+    let previous_text = if Arc::ptr_eq(prior, previous) { Arc::clone(&prior_text) } else { state(previous) };
+    let mut entries = BTreeMap::from([
+        (STATE.into(), Part::State(prior_text)),
+        (PREVIOUS_STATE.into(), Part::State(previous_text)),
+        (MANIFEST.into(), Part::Known(file.manifest.as_bytes())),
+        (LOCK_FILE.into(), Part::Known(file.lock_file.as_bytes())),
     ]);
     for (key, files) in &file.modules {
-        entries.extend(files.iter().map(|(name, bytes)| (eco_format!("{MODULE}{key}/{name}"), bytes.to_vec())));
+        let named = |name: &EcoString| eco_format!("{MODULE}{key}/{name}");
+        entries.extend(files.iter().map(|(name, bytes)| (named(name), Part::Known(bytes))));
     }
     entries
 }
@@ -296,6 +323,7 @@ fn payload(file: &PlanFile, steps: &[Step]) -> Vec<u8> {
         lock_file: _,
         lineage,
         serial,
+        snapshot,
     } = file;
     let mut writer = Writer::default();
     writer.count(libraries.len());
@@ -308,6 +336,7 @@ fn payload(file: &PlanFile, steps: &[Step]) -> Vec<u8> {
     [kind, config, workspace].into_iter().for_each(|text| writer.text(text));
     writer.text(lineage);
     writer.number(*serial);
+    writer.number(snapshot.map_or(0, |snapshot| snapshot.saturating_add(1)));
     plans::write(&mut writer, plan, steps);
     writer.into_bytes()
 }
@@ -330,6 +359,7 @@ fn read_file(payload: &[u8], mut entries: Entries, tool_version: EcoString) -> R
     let schemas = schemas::read(&mut reader)?;
     let backend = SavedBackend { kind: reader.text()?, config: reader.text()?, workspace: reader.text()? };
     let (lineage, serial) = (reader.text()?, reader.number()?);
+    let snapshot = u64::checked_sub(reader.number()?, 1);
     let (mut plan, steps) = plans::read(&mut reader, (prior_state, previous_state))?;
     reader.end()?;
     // A plan that was not finished has no steps.
@@ -339,7 +369,19 @@ fn read_file(payload: &[u8], mut entries: Entries, tool_version: EcoString) -> R
         false => steps::into_graph(steps, &plan.changes).map_err(|Malformed| PlanFileError::OtherOperations)?,
     };
     let libraries = libraries.into_iter().collect();
-    Ok(PlanFile { tool_version, plan, modules, manifest, libraries, schemas, backend, lock_file, lineage, serial })
+    Ok(PlanFile {
+        tool_version,
+        plan,
+        modules,
+        manifest,
+        libraries,
+        schemas,
+        backend,
+        lock_file,
+        lineage,
+        serial,
+        snapshot,
+    })
 }
 
 #[cfg(test)]

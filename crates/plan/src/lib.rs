@@ -3,6 +3,7 @@
 //! Invariant: nothing here knows how a plan is found or carried out.
 
 pub mod change;
+pub mod drift;
 pub mod event;
 pub mod exec;
 pub mod file;

@@ -12,10 +12,10 @@ use yuba_value::{Path, Value};
 use crate::change::{Action, OutputChange, ResourceChange};
 use crate::exec::ExecGraph;
 
-/// What is planned for.
+/// Modes of planning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// What exists becomes what the configuration says.
+    /// Existing objects are changed to match the configuration.
     #[default]
     Normal,
     /// Everything is destroyed.
@@ -53,18 +53,18 @@ pub struct PlannedWarning {
     pub address: EcoString,
     /// Name of the file; empty for a warning without a location.
     pub file: EcoString,
-    /// First byte of its place in the file.
+    /// Its byte offset in the file.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
-    /// What is deprecated.
+    /// The deprecated object.
     pub deprecated: DeprecatedUse,
 }
 
-/// What will be done.
+/// A plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What for.
+    /// Mode.
     pub mode: Mode,
     /// `-target`
     pub targets: Vec<Target>,
@@ -77,7 +77,7 @@ pub struct Plan {
     /// Changes of resources, in order of addresses; data resources that are read at apply are among them, and objects
     /// that stay as they are.
     pub changes: Vec<ResourceChange>,
-    /// What changed outside since the last run, in order of addresses.
+    /// Outside changes since the last run, in order of addresses.
     pub drift: Vec<ResourceChange>,
     /// Attributes the configuration depends on.
     pub relevant: Vec<RelevantAttribute>,
@@ -89,20 +89,20 @@ pub struct Plan {
     pub previous_state: Arc<State>,
     /// The state that the plan starts from: refreshed, moved objects where they are now.
     pub prior_state: Arc<State>,
-    /// In which order things are done.
+    /// The order of operations.
     pub exec: ExecGraph,
-    /// What `plantimestamp` says: RFC 3339.
+    /// Value of `plantimestamp`: RFC 3339.
     pub timestamp: EcoString,
     /// Planning failed; the plan can be shown and not be applied.
     pub errored: bool,
     /// The workspace it was made in.
     pub workspace: EcoString,
-    /// What planning said about deprecated things.
+    /// Deprecation warnings of planning.
     pub warnings: Vec<PlannedWarning>,
 }
 
 impl Plan {
-    /// The state before the changes, with the outputs that are known already. Whoever calls knows which outputs are
+    /// The state before the changes, with the outputs that are known already. The caller knows which outputs are
     /// sensitive by declaration.
     pub fn known_state(&self, is_sensitive: impl Fn(&str) -> bool) -> State {
         let planned = self.outputs.iter().filter(|change| change.action != Action::Delete);
@@ -146,7 +146,7 @@ impl Plan {
             .any(|change| change.action != Action::NoOp || change.importing.is_some() || change.moved_from.is_some());
         let outputs = self.outputs.iter().any(|change| change.action != Action::NoOp);
         match self.mode {
-            // A move alone does not count, though applying the plan records it.
+            // A move alone is not a change, though applying the plan records it.
             Mode::RefreshOnly => outputs || self.drift.iter().any(|change| change.action != Action::NoOp),
             Mode::Normal | Mode::Destroy => changes || outputs,
         }

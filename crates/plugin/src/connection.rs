@@ -23,9 +23,9 @@ use crate::socket::Socket;
 use crate::tls::Identity;
 use crate::wire::{self, Call, CallError, GrpcCode, Protocol};
 
-/// How long connecting may take once the provider listens.
+/// Timeout of connecting once the provider listens.
 const CONNECT: Duration = Duration::from_secs(20);
-/// How long a process may take to end after its connection broke, before it is taken for alive.
+/// Time for a process to end after its connection broke, before it is regarded as alive.
 const DYING: Duration = Duration::from_secs(2);
 
 /// A connection to a provider. When it is dropped the process is asked to end.
@@ -34,19 +34,19 @@ pub(crate) struct Connection {
     client: wire::GrpcClient,
     /// The process, if we have started it.
     process: Option<Arc<Process>>,
-    /// Follows the standard streams, and keeps the connection open as long as it does.
+    /// Follows the standard streams, and lives as long as the connection.
     stdio: AbortHandle,
-    /// A process that somebody else has started ends when it is asked to.
+    /// An attached process ends when it is asked to.
     asked_to_end: bool,
     runtime: Handle,
 }
 
-/// What it takes to connect.
+/// Settings of a connection.
 pub(crate) struct Target<'a> {
     pub(crate) who: &'a ProviderSource,
     pub(crate) protocol: Protocol,
     pub(crate) address: &'a Address,
-    /// Who we are, and the certificate that the other side must show.
+    /// Our identity, and the certificate that the other side must present.
     pub(crate) tls: Option<(&'a Identity, Vec<u8>)>,
     pub(crate) process: Option<Arc<Process>>,
     pub(crate) asked_to_end: bool,
@@ -58,7 +58,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Target<'_> {
     pub(crate) async fn connect(self) -> Result<Connection, Box<Problem>> {
-        // Where a process of ours listens is its own affair.
+        // A started process chooses its own address.
         let address = self.process.is_none().then_some(self.address);
         let failed = |reason: &str| diagnostics::no_connection(self.who, address, reason);
         let encrypted = self.tls.is_some();
@@ -99,13 +99,14 @@ async fn open(address: &Address, tls: Option<(&Identity, Vec<u8>)>) -> io::Resul
     Ok(Box::new(TlsConnector::from(Arc::new(config)).connect(name, plain).await?))
 }
 
-/// Logs what the process writes to its standard streams, which nobody should: and it would block if it were not read.
+/// Logs output of the process on its standard streams. Providers should not write there, but would block if it were not
+/// read.
 async fn follow_stdio(client: wire::GrpcClient, log: LogSink, logger: ecow::EcoString) {
     let Ok(mut stream) = client.stdio().await else { return };
     while let Ok(Some(piece)) = stream.next().await {
         let text = String::from_utf8_lossy(piece.data.get(..1024).unwrap_or(&piece.data)).into_owned();
         let name = if piece.channel == i32::from(wire::StdioChannel::Stderr) { "error" } else { "output" };
-        log.say(LogLevel::Warn, &logger, || eco_format!("unexpected data on standard {name}: {}", text.trim()));
+        log.say(LogLevel::Warn, &logger, || eco_format!("unexpected output on standard {name}: {}", text.trim()));
     }
 }
 
@@ -114,7 +115,7 @@ impl Connection {
         self.client.protocol()
     }
 
-    /// Calls; what went wrong with the call itself is a problem. What the provider finds wrong is in the response.
+    /// Calls a method; a failure of the call itself is a problem. Errors of the provider are in the response.
     pub(crate) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Box<Problem>> {
         match self.client.call::<C>(request).instrument(self.span::<C>()).await {
             Ok(response) => Ok(response),
@@ -122,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Calls something that not every provider has; none if this one does not have it.
+    /// Calls an optional method; returns none if the provider does not have it.
     pub(crate) async fn call_if_there<C: Call>(
         &self,
         request: C::Request,
@@ -138,7 +139,7 @@ impl Connection {
         tracing::debug_span!("call provider", provider = %self.who, method = name_of::<C>())
     }
 
-    /// Why a call failed: if the process is gone that is the reason, whatever the error says.
+    /// Reason why a call failed: if the process is gone that is the reason, whatever the error says.
     async fn explain(&self, call: &str, error: &CallError) -> Box<Problem> {
         let is_broken = matches!(error, CallError::Broken(_) | CallError::Status(GrpcCode::UNAVAILABLE, _));
         if let (Some(process), true) = (&self.process, is_broken)

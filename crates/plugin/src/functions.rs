@@ -9,7 +9,7 @@ use yuba_value::{Type, Value, json};
 use crate::values;
 use crate::wire::{self, DynamicValue};
 
-/// Signatures by name. What is wrong is a sentence part.
+/// Signatures by name. The error is part of a sentence.
 pub(crate) fn signatures(
     functions: BTreeMap<String, wire::Function>,
 ) -> Result<BTreeMap<EcoString, Signature>, EcoString> {
@@ -45,7 +45,7 @@ fn param(param: wire::Parameter) -> Result<Param, EcoString> {
     Ok(found)
 }
 
-/// A type from JSON. What is wrong is a sentence part about it.
+/// A type from JSON. The error is part of a sentence about it.
 pub(crate) fn type_of(text: &[u8]) -> Result<Type, EcoString> {
     json::decode_type(text).map_err(|error| eco_format!("is not a type: {error}"))
 }
@@ -72,7 +72,7 @@ pub(crate) fn arguments(signature: &Signature, args: &[Value]) -> Result<Option<
     Ok(Some(sent))
 }
 
-/// What a provider says is wrong with a call.
+/// Error of a provider about a call.
 pub(crate) fn error(error: wire::FunctionError) -> FunctionError {
     match error.function_argument.and_then(|at| usize::try_from(at).ok()) {
         Some(at) => FunctionError::arg(at, error.text),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told() {
+    fn invalid_descriptions_are_reported() {
         let bad =
             wire::Function { parameters: vec![parameter("p", "nonsense", false, false)], ..wire::Function::default() };
         let problem = signatures(BTreeMap::from([("f".to_owned(), bad)])).err().unwrap_or_default();

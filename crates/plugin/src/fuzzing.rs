@@ -1,4 +1,4 @@
-//! Doors for the fuzz targets to what providers send and nobody outside of this crate reads.
+//! Entry points for the fuzz targets to parsers of provider messages that are private to this crate.
 
 use prost::Message as _;
 

@@ -1,4 +1,4 @@
-//! The handshake: what a provider is told when it is started, and the one line it answers with.
+//! The handshake: the environment of a new provider, and the one line it responds with.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -14,10 +14,10 @@ pub(crate) const MAGIC_COOKIE: (&str, &str) =
 /// The version of the handshake itself.
 const HANDSHAKE_VERSION: &str = "1";
 
-/// Longer texts than this in the place of a certificate are one: some old providers have something else there.
+/// A longer string than this in the field of a certificate is one: some old providers put other values there.
 const CERTIFICATE_AT_LEAST: usize = 50;
 
-/// What a provider is told by its environment.
+/// The environment of a provider.
 pub(crate) fn environment() -> [(&'static str, &'static str); 4] {
     [MAGIC_COOKIE, ("PLUGIN_MIN_PORT", "10000"), ("PLUGIN_MAX_PORT", "25000"), ("PLUGIN_PROTOCOL_VERSIONS", "5,6")]
 }
@@ -31,12 +31,12 @@ pub(crate) struct Handshake {
     pub(crate) certificate: Option<Vec<u8>>,
 }
 
-/// Why a handshake failed.
+/// Reason why a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HandshakeError {
     /// A sentence part.
     pub(crate) reason: EcoString,
-    /// What to do about it; may be empty.
+    /// Advice; may be empty.
     pub(crate) hint: &'static str,
 }
 

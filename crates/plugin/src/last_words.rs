@@ -1,12 +1,12 @@
-//! What a provider said last on its standard error: what is shown when it is gone.
+//! The last output of a provider on its standard error, shown when it is gone.
 
 use std::collections::VecDeque;
 
 use ecow::EcoString;
 
-/// How much of a panic is kept: the reason and the calls that led to it come first.
+/// Number of stored lines of a panic: the reason and the calls that led to it come first.
 const PANIC_LINES: usize = 100;
-/// How many lines are kept otherwise.
+/// Number of stored lines otherwise.
 const RECENT_LINES: usize = 12;
 /// Longer lines are cut.
 const LINE_LENGTH: usize = 1000;
@@ -19,7 +19,7 @@ pub(crate) struct LastWords {
 }
 
 impl LastWords {
-    /// Hears a line. Log records are not words unless they are errors.
+    /// Records a line. Log records are dropped unless they are errors.
     pub(crate) fn hear(&mut self, line: &str) {
         if line.starts_with('{') && !line.contains(r#""@level":"error""#) {
             return;

@@ -1,4 +1,4 @@
-//! What providers log: lines of JSON or of text on their standard error, with a level.
+//! Logs of providers: lines of JSON or of text on their standard error, with a level.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use ecow::{EcoString, eco_format};
 use serde_json::Value as Json;
 
-/// How important it is, the least first.
+/// Levels, the least important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// Every step.
     Trace,
-    /// For those who look for a mistake.
+    /// For debugging.
     Debug,
-    /// What happens.
+    /// Events.
     Info,
-    /// What may be wrong.
+    /// Possible problems.
     Warn,
-    /// What is wrong.
+    /// Errors.
     Error,
 }
 
@@ -40,20 +40,20 @@ impl LogLevel {
     }
 }
 
-/// One thing that was logged.
+/// A log record.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// How important it is.
+    /// Its level.
     pub level: LogLevel,
-    /// Who says it: `provider.terraform-provider-time_v0.14.2`.
+    /// Its source: `provider.terraform-provider-time_v0.14.2`.
     pub logger: EcoString,
-    /// What it says.
+    /// Its message.
     pub message: EcoString,
     /// More about it.
     pub fields: Vec<(EcoString, Json)>,
 }
 
-/// Where logs go.
+/// Target of logs.
 #[derive(Clone)]
 pub struct LogSink {
     level: Option<LogLevel>,
@@ -70,8 +70,8 @@ impl LogSink {
         LogSink { level: Some(level), write: Arc::new(write) }
     }
 
-    /// What a provider of a type is told by its environment about what it need not log. Those made with the common
-    /// libraries write over a hundred lines for each call otherwise, which takes them longer than what they are asked for.
+    /// Environment variables that limit the log of a provider of a type. Those made with the common libraries write
+    /// over a hundred lines for each call otherwise, which takes them longer than the call itself.
     /// Errors are always worth it: they may be last words.
     pub(crate) fn environment(&self, kind: &str) -> Vec<(String, &'static str)> {
         let level = self.level.unwrap_or(LogLevel::Error);
@@ -108,7 +108,7 @@ impl fmt::Debug for LogSink {
 }
 
 impl Record {
-    /// What a line on standard error says.
+    /// Parses a line of standard error.
     pub(crate) fn of_line(line: &str, logger: &EcoString) -> Record {
         structured(line, logger).unwrap_or_else(|| {
             let level = ["[TRACE]", "[DEBUG]", "[INFO]", "[WARN]", "[ERROR]"]
@@ -184,12 +184,12 @@ mod tests {
         let taken = Arc::new(Mutex::new(Vec::new()));
         let inner = taken.clone();
         let sink = LogSink::new(LogLevel::Info, move |record| {
-            inner.lock().expect("because nobody panics").push(record.level);
+            inner.lock().expect("because no thread panics").push(record.level);
         });
         for level in [LogLevel::Debug, LogLevel::Info, LogLevel::Error] {
             sink.say(level, &"x".into(), EcoString::new);
         }
-        assert_eq!(*taken.lock().expect("because nobody panics"), [LogLevel::Info, LogLevel::Error]);
+        assert_eq!(*taken.lock().expect("because no thread panics"), [LogLevel::Info, LogLevel::Error]);
         assert!(!LogSink::off().is_on());
         let variables = sink.environment("google-beta");
         assert!(variables.contains(&("TF_LOG_SDK_PROTO".to_owned(), "INFO")));

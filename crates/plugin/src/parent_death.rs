@@ -8,7 +8,7 @@ use std::process::Command;
 #[allow(
     unsafe_code,
     reason = "only a call between fork and exec can set this; without it a provider outlives us when we are killed, and \
-              goes on changing things that nobody records. The closure makes two system calls and allocates nothing."
+              goes on changing objects without a record. The closure makes two system calls and allocates nothing."
 )]
 pub(crate) fn end_with_us(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
@@ -28,6 +28,6 @@ pub(crate) fn end_with_us(command: &mut Command) {
     }
 }
 
-/// Other systems have no such thing: there a provider ends when it is asked to, or killed by us.
+/// Other systems do not support this: there a provider ends when it is asked to, or is killed by us.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn end_with_us(_: &mut Command) {}

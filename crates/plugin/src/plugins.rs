@@ -24,11 +24,15 @@ use crate::socket_dir;
 use crate::tls::Identity;
 use crate::{schema_cache, wire};
 
-/// How long all processes together may take to end.
+/// Time for all processes together to end.
 const ENDING: Duration = Duration::from_secs(5);
-/// Threads that write and read values and speak to processes. A second one costs more than it brings: they would wake each
-/// other for every answer.
+/// Threads that write and read values and talk to processes. A second one costs more than it saves: they would wake
+/// each other for every response.
 const WORKERS: usize = 1;
+
+/// Maximum number of processes of a provider that start in advance at the same time: hundreds of them would slow each other down
+/// until they exceed the time for starting.
+const MOST_WAITING: usize = 10;
 
 /// All provider processes of this program. Cheap to clone; when the last clone is gone, so are the processes.
 #[derive(Clone)]
@@ -41,16 +45,42 @@ struct Shared {
     runtime: OnceLock<Result<Runtime, String>>,
     identity: OnceLock<Result<Identity, String>>,
     known: Mutex<BTreeMap<(ProviderSource, Supply), Arc<Slot>>>,
-    processes: Mutex<Vec<Arc<Process>>>,
+    processes: Mutex<Running>,
+    /// Each process that is being started holds a sender.
+    starting: Mutex<Starting>,
 }
 
-/// What is known about one provider.
+/// All processes that have not ended.
+#[derive(Default)]
+struct Running {
+    processes: Vec<Arc<Process>>,
+    /// A process that starts now ends at once.
+    is_ending: bool,
+}
+
+/// A channel that carries nothing: its receiver finds out when all senders are gone.
+struct Starting {
+    sender: Token,
+    receiver: tokio::sync::mpsc::Receiver<()>,
+}
+
+/// Held as long as a process is being started.
+type Token = tokio::sync::mpsc::Sender<()>;
+
+impl Starting {
+    fn new() -> Starting {
+        let (sender, receiver) = tokio::sync::mpsc::channel(1);
+        Starting { sender, receiver }
+    }
+}
+
+/// Known facts about one provider.
 #[derive(Default)]
 struct Slot {
-    /// What it has, or why that is not known. Held while it is being found out.
+    /// Its schema, or the reason why it is unknown. Locked while it is being loaded.
     known: Mutex<Option<Result<Known, Box<Problem>>>>,
-    /// Processes that were started to find it out, for who starts one next.
-    idle: Mutex<VecDeque<Connection>>,
+    /// Processes that were started to find it out or in advance, for the next starts.
+    idle: Mutex<VecDeque<Opening>>,
 }
 
 #[derive(Clone)]
@@ -58,7 +88,7 @@ struct Known {
     schema: Arc<ProviderSchema>,
     /// Every process has to be asked for its schemas before it works.
     ask_first: bool,
-    /// It is as it was kept: no process of this program has said so yet.
+    /// It comes from the cache: no process of this run has confirmed it yet.
     kept: bool,
 }
 
@@ -71,36 +101,50 @@ impl Plugins {
             identity: OnceLock::new(),
             known: Mutex::default(),
             processes: Mutex::default(),
+            starting: Mutex::new(Starting::new()),
         };
         Plugins { shared: Arc::new(shared) }
     }
 
-    /// What a provider has. Starts it if that is not known yet; the process is kept for who starts it next.
+    /// The capabilities of a provider. Starts it if they are not cached; the process is reused by the next caller.
     pub fn schema(&self, who: &ProviderSource, supply: &Supply) -> Result<Arc<ProviderSchema>, Box<Problem>> {
         let (_, known) = self.known(who, supply)?;
         Ok(known.schema)
     }
 
-    /// Starts a provider, as a process of its own. It is not waited for: if it cannot be started, whoever asks it first
-    /// is told so.
+    /// Starts a provider, as a process of its own. It does not wait: if the process cannot be started, the first
+    /// request fails with the reason.
     pub fn start(&self, who: &ProviderSource, supply: &Supply) -> Result<Arc<dyn Provider>, Box<Problem>> {
         let (slot, known) = self.known(who, supply)?;
         let runtime = self.shared.runtime(who)?;
-        let opened: Opening = match lock(&slot.idle).pop_front() {
-            Some(connection) => opening(&runtime, who.clone(), std::future::ready(Ok(connection))),
-            None => {
-                let (shared, asked, supply) = (self.shared.clone(), who.clone(), supply.clone());
-                opening(&runtime, who.clone(), async move {
-                    let connection = shared.open(&asked, &supply).await?;
-                    if known.ask_first {
-                        connection.call::<wire::GetSchema>(wire::Empty {}).await?;
-                    }
-                    Ok(connection)
-                })
-            }
-        };
+        let idle = lock(&slot.idle).pop_front();
+        let opened = idle.unwrap_or_else(|| self.shared.opening(&runtime, who, supply, &known));
         let level = self.shared.settings.language_level.clone();
         Ok(Arc::new(Remote::new(who.clone(), known.schema, level, opened, runtime)))
+    }
+
+    /// Starts processes in advance, until this number of them, or the maximum, waits for [`Plugins::start`]. Failures are reported there.
+    pub fn prepare(&self, who: &ProviderSource, supply: &Supply, processes: usize) {
+        self.prepare_up_to(who, supply, |_| processes);
+    }
+
+    /// Starts another process in advance.
+    pub fn prepare_another(&self, who: &ProviderSource, supply: &Supply) {
+        self.prepare_up_to(who, supply, |waiting| waiting + 1);
+    }
+
+    fn prepare_up_to(&self, who: &ProviderSource, supply: &Supply, processes: impl FnOnce(usize) -> usize) {
+        // An attached process exists, and would end with the first connection.
+        if matches!(supply, Supply::Reattach(_)) {
+            return;
+        }
+        let Ok((slot, known)) = self.known(who, supply) else { return };
+        let Ok(runtime) = self.shared.runtime(who) else { return };
+        let mut idle = lock(&slot.idle);
+        let processes = processes(idle.len()).min(MOST_WAITING);
+        while idle.len() < processes {
+            idle.push_back(self.shared.opening(&runtime, who, supply, &known));
+        }
     }
 
     /// Asks those providers for their schemas that have not said them yet, because they were on the disk. Whether one of
@@ -160,7 +204,25 @@ impl Shared {
         }
     }
 
-    /// Where what a provider has is kept, if it is.
+    fn token(&self) -> Token {
+        lock(&self.starting).sender.clone()
+    }
+
+    /// A process that is being started.
+    fn opening(self: &Arc<Self>, runtime: &Handle, who: &ProviderSource, supply: &Supply, known: &Known) -> Opening {
+        let (shared, asked, supply, ask_first) = (self.clone(), who.clone(), supply.clone(), known.ask_first);
+        let token = self.token();
+        opening(runtime, who.clone(), async move {
+            let _token = token;
+            let connection = shared.open(&asked, &supply).await?;
+            if ask_first {
+                connection.call::<wire::GetSchema>(wire::Empty {}).await?;
+            }
+            Ok(connection)
+        })
+    }
+
+    /// The cache file of a provider's capabilities, if caching is on.
     fn kept(&self, supply: &Supply) -> Option<PathBuf> {
         match (supply, &self.settings.schema_cache) {
             (Supply::Package { executable, hash: Some(hash) }, Some(directory)) => {
@@ -170,7 +232,7 @@ impl Shared {
         }
     }
 
-    /// What a provider has: from the disk if it was kept, otherwise from a process.
+    /// The capabilities of a provider: from the cache, otherwise from a process.
     fn find_out(self: &Arc<Self>, who: &ProviderSource, supply: &Supply, slot: &Slot) -> Result<Known, Box<Problem>> {
         if let Some(described) = self.kept(supply).as_deref().and_then(schema_cache::read) {
             let ask_first = !described.schema_optional;
@@ -181,7 +243,7 @@ impl Shared {
         self.ask(who, supply, slot).map(|(_, known)| known)
     }
 
-    /// What a provider has, from a process; and keeps it.
+    /// The capabilities of a provider, from a process; and caches them.
     fn ask(
         self: &Arc<Self>,
         who: &ProviderSource,
@@ -190,8 +252,9 @@ impl Shared {
     ) -> Result<(Described, Known), Box<Problem>> {
         let log = &self.settings.log;
         let runtime = self.runtime(who)?;
-        let (shared, asked, started) = (self.clone(), who.clone(), supply.clone());
+        let (shared, asked, started, token) = (self.clone(), who.clone(), supply.clone(), self.token());
         let found = wait_for(&runtime, async move {
+            let _token = token;
             let connection = shared.open(&asked, &started).await?;
             let patience = shared.settings.start_timeout * 2;
             match timeout(patience, describe(&connection)).await {
@@ -212,12 +275,12 @@ impl Shared {
                 // From the disk it takes less memory.
                 Ok(()) => described = schema_cache::read(&path).unwrap_or(described),
                 Err(error) => log.say(LogLevel::Warn, &"provider.schema".into(), || {
-                    eco_format!("the schemas of {who} cannot be kept in {}: {error}", path.display())
+                    eco_format!("the schemas of {who} cannot be cached in {}: {error}", path.display())
                 }),
             }
         }
         let schema = Arc::new(described.clone().into_schema(log).map_err(invalid)?);
-        lock(&slot.idle).push_back(connection);
+        lock(&slot.idle).push_back(opening(&runtime, who.clone(), std::future::ready(Ok(connection))));
         Ok((described, Known { schema, ask_first, kept: false }))
     }
 
@@ -249,16 +312,10 @@ impl Shared {
         let launch = Launch { executable, kind: &who.kind, certificate, log, patience, environment };
         let span = tracing::info_span!("start provider", provider = %who, executable = %executable.display());
         let (process, handshake, sockets) = launch
-            .run()
+            .run(|process| self.watch_over(process))
             .instrument(span)
             .await
             .map_err(|failure| diagnostics::start_failed(who, executable, failure))?;
-        let process = Arc::new(process);
-        {
-            let mut processes = lock(&self.processes);
-            processes.retain(|process| !process.is_over());
-            processes.push(process.clone());
-        }
         let tls = match (identity, handshake.certificate) {
             (Some(identity), Some(expected)) => Some((identity, expected)),
             (Some(_), None) => {
@@ -270,7 +327,7 @@ impl Shared {
         let (protocol, address) = (handshake.protocol, &handshake.address);
         let target = Target { who, protocol, address, tls, process: Some(process.clone()), asked_to_end: true, log };
         let connection = target.connect().await.inspect_err(|_| process.stop());
-        // The connection stands or never will: the way to it is not needed any more, and cannot be left behind.
+        // The connection is open or failed: its socket is no longer needed, and must not be left behind.
         if let crate::Address::Unix(path) = &handshake.address {
             let _ = std::fs::remove_file(path);
         }
@@ -278,20 +335,45 @@ impl Shared {
         connection
     }
 
+    /// Remembers a process, from its first moment, so that it ends with the others.
+    fn watch_over(&self, process: &Arc<Process>) {
+        let mut running = lock(&self.processes);
+        running.processes.retain(|process| !process.is_over());
+        running.processes.push(process.clone());
+        if running.is_ending {
+            process.stop();
+        }
+    }
+
     fn shutdown(&self) {
         lock(&self.known).clear();
-        let processes = std::mem::take(&mut *lock(&self.processes));
-        let Some(Ok(runtime)) = self.runtime.get() else { return };
+        let processes = {
+            let mut running = lock(&self.processes);
+            running.is_ending = true;
+            running.processes.clone()
+        };
+        let Starting { sender, mut receiver } = std::mem::replace(&mut *lock(&self.starting), Starting::new());
+        drop(sender);
+        let Some(Ok(runtime)) = self.runtime.get() else {
+            lock(&self.processes).is_ending = false;
+            return;
+        };
         let _span = tracing::debug_span!("stop providers", processes = processes.len()).entered();
         processes.iter().for_each(|process| process.stop());
+        // Processes that are being started are stopped as soon as they exist. Their files are removed with the last sender.
         wait_for(runtime.handle(), async move {
+            let started = receiver.recv();
             let all = join_all(processes.iter().map(|process| process.exited()));
-            let _ = timeout(ENDING, all).await;
+            let _ = timeout(ENDING, futures_util::future::join(started, all)).await;
+        });
+        let late = std::mem::take(&mut *lock(&self.processes)).processes;
+        wait_for(runtime.handle(), async move {
+            let _ = timeout(ENDING, join_all(late.iter().map(|process| process.exited()))).await;
         });
     }
 }
 
-/// Has something done on the runtime, and waits for it whatever runs on this thread. None if it did not come to an end.
+/// Runs a task on the runtime, and waits for it whatever runs on this thread. None if it did not finish.
 ///
 /// Processes end with the thread that started them, so that must be one of the runtime.
 fn wait_for<T: Send + 'static>(runtime: &Handle, work: impl Future<Output = T> + Send + 'static) -> Option<T> {

@@ -23,13 +23,13 @@ use crate::log::{LogLevel, LogSink, Record};
 use crate::socket_dir::SocketDir;
 use crate::wire;
 
-/// How long a provider may take to end when it is asked to.
+/// Time for a provider to end after a request.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long what a process wrote before it ended is waited for.
+/// Maximum wait for output that a process wrote before it ended.
 const DRAIN: Duration = Duration::from_millis(500);
 /// Longer lines are read in pieces.
 const LINE: usize = 64 << 10;
-/// How often a program is tried that somebody is still writing, and how long to wait between.
+/// Number of attempts to start an executable that is still being written, and the delay between them.
 const BUSY: (u32, Duration) = (20, Duration::from_millis(50));
 
 /// A provider process.
@@ -38,23 +38,23 @@ pub(crate) struct Process {
     pub(crate) logger: EcoString,
     /// It and what it starts.
     group: Option<Pid>,
-    /// The connection to it, once there is one, and who keeps it open.
+    /// The connection to it, once it is open, and its task.
     connection: OnceLock<(wire::GrpcClient, AbortHandle)>,
     orders: mpsc::UnboundedSender<Order>,
     exit: watch::Receiver<Option<EcoString>>,
     words: Arc<Mutex<LastWords>>,
-    /// Whether somebody was told what it said last.
+    /// Whether its last output was reported.
     is_death_reported: AtomicBool,
 }
 
-/// What its keeper is told.
+/// Signals to its supervisor.
 enum Order {
     /// Ask it over the connection to end; kill it if it does not.
     Stop(wire::GrpcClient),
     Kill,
 }
 
-/// Why a provider did not start.
+/// Reason why a provider did not start.
 pub(crate) enum StartFailure {
     /// The executable cannot be started.
     Spawn(io::Error),
@@ -66,7 +66,7 @@ pub(crate) enum StartFailure {
     Silent(Duration, Option<String>),
 }
 
-/// What is needed to start a provider.
+/// Settings for starting a provider.
 pub(crate) struct Launch<'a> {
     pub(crate) executable: &'a Path,
     /// The type of the provider.
@@ -79,8 +79,12 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Starts it and waits until it says where it listens. Whatever happens, no process is left behind.
-    pub(crate) async fn run(self) -> Result<(Process, Handshake, SocketDir), StartFailure> {
+    /// Starts it and waits until it says where it listens. Whatever happens, no process is left behind. `started` gets the
+    /// process as soon as it exists.
+    pub(crate) async fn run(
+        self,
+        started: impl FnOnce(&Arc<Process>),
+    ) -> Result<(Arc<Process>, Handshake, SocketDir), StartFailure> {
         let sockets = SocketDir::new(&self.environment.temporary()).map_err(StartFailure::Spawn)?;
         let mut command = Command::new(self.executable);
         command
@@ -118,7 +122,7 @@ impl Launch<'_> {
         let (orders, for_keeper) = mpsc::unbounded_channel();
         let (ended, exit) = watch::channel(None);
         tokio::spawn(keep(child, for_keeper, ended, drained, log.clone(), logger.clone()));
-        let process = Process {
+        let process = Arc::new(Process {
             logger,
             group,
             connection: OnceLock::new(),
@@ -126,7 +130,8 @@ impl Launch<'_> {
             exit,
             words,
             is_death_reported: AtomicBool::new(false),
-        };
+        });
+        started(&process);
 
         match timeout(self.patience, process.greeting(line)).await {
             Err(_) => {
@@ -180,22 +185,22 @@ impl Process {
         let mut exit = self.exit.clone();
         match exit.wait_for(Option::is_some).await {
             Ok(how) => how.clone().unwrap_or_default(),
-            Err(_) => "its keeper is gone".into(),
+            Err(_) => "its supervisor has ended".into(),
         }
     }
     /// Whether it has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.exit.borrow().is_some()
     }
-    /// What it said last.
+    /// Its last output.
     pub(crate) fn last_words(&self) -> Option<String> {
         self.words.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text()
     }
-    /// There is a connection to it, which a task keeps open.
+    /// It is connected; a task keeps the connection open.
     pub(crate) fn connected(&self, client: wire::GrpcClient, open: AbortHandle) {
         let _ = self.connection.set((client, open));
     }
-    /// Whether its last words are still to be told: they need not stand in every message about its end.
+    /// Whether its last words are still to be reported: one message about its end contains them.
     pub(crate) fn first_to_tell(&self) -> bool {
         !self.is_death_reported.swap(true, Ordering::Relaxed)
     }
@@ -214,7 +219,7 @@ impl Process {
     async fn end(&self) {
         let _ = self.orders.send(Order::Kill);
         self.exited().await;
-        // The number is not given to others as long as the group has somebody in it.
+        // The id is not reused as long as the process group has a member.
         if let Some(group) = self.group {
             let _ = killpg(group, Signal::SIGKILL);
         }
@@ -254,7 +259,7 @@ async fn keep(
     };
     let how = status.map_or_else(|error| eco_format!("{error}"), describe);
     log.say(LogLevel::Debug, &logger, || eco_format!("ended: {how}"));
-    // Others may hold its standard error open.
+    // Its children may hold standard error open.
     let _ = timeout(DRAIN, drained).await;
     let _ = ended.send(Some(how));
 }
@@ -279,7 +284,7 @@ fn describe(status: ExitStatus) -> EcoString {
     status.code().map_or_else(|| eco_format!("{status}"), |code| eco_format!("exit status {code}"))
 }
 
-/// Reads standard error to its end.
+/// Reads standard error to the end of the stream.
 async fn listen(stderr: impl AsyncRead + Unpin, words: Arc<Mutex<LastWords>>, log: LogSink, logger: EcoString) {
     let mut reader = BufReader::with_capacity(LINE, stderr);
     while let Some(line) = next_line(&mut reader).await {
@@ -290,13 +295,13 @@ async fn listen(stderr: impl AsyncRead + Unpin, words: Arc<Mutex<LastWords>>, lo
     }
 }
 
-/// Takes the first line of standard output, and reads the rest, which should not be there.
+/// Takes the first line of standard output, and reads the rest, which should be empty.
 async fn greet(stdout: impl AsyncRead + Unpin, greeting: oneshot::Sender<String>, log: LogSink, logger: EcoString) {
     let mut reader = BufReader::new(stdout);
     let Some(first) = next_line(&mut reader).await else { return };
     let _ = greeting.send(first);
     while let Some(line) = next_line(&mut reader).await {
-        log.say(LogLevel::Warn, &logger, || eco_format!("unexpected data on standard output: {}", line.trim()));
+        log.say(LogLevel::Warn, &logger, || eco_format!("unexpected output on standard output: {}", line.trim()));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Providers that somebody else has started, such as a debugger or the test of a provider: `TF_REATTACH_PROVIDERS`.
+//! Providers attached to running processes, such as a debugger or the test of a provider: `TF_REATTACH_PROVIDERS`.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::wire::Protocol;
 /// A provider that runs already.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reattach {
-    /// What it speaks.
+    /// Its protocol version.
     pub protocol: Protocol,
-    /// Where it listens.
+    /// Its address.
     pub address: Address,
-    /// It ends by itself; otherwise it is asked to end when it is not needed any more.
+    /// It ends by itself; otherwise it is asked to end when it is no longer needed.
     pub test: bool,
 }
 
@@ -30,7 +30,7 @@ pub fn reattached(env: &str) -> Result<BTreeMap<ProviderSource, Reattach>, Diagn
     read(env).map_err(|reason| diagnostics::invalid_reattach(&reason))
 }
 
-/// What is wrong is a sentence part.
+/// The error is part of a sentence.
 fn read(env: &str) -> Result<BTreeMap<ProviderSource, Reattach>, EcoString> {
     let json: Json = serde_json::from_str(env).map_err(|error| eco_format!("it is not valid JSON ({error})"))?;
     let Json::Object(providers) = json else { return Err("it is not a JSON object of providers by source".into()) };
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn errors_are_reported() {
         let start = "Invalid TF_REATTACH_PROVIDERS: ";
         let problem = |env: &str| match reattached(env) {
             Ok(_) => "nothing".to_owned(),

@@ -1,7 +1,7 @@
 //! A provider in another process: the contract, call by call.
 //!
-//! Whoever asks may run on any executor; the work is done on the runtime of the plugins, so that values are written and
-//! read beside the loop that asks.
+//! The caller may run on any executor; the work is done on the runtime of the plugins, so that values are written and
+//! read beside the loop of the caller.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -120,7 +120,7 @@ impl FromProblem for Result<Value, FunctionError> {
     }
 }
 
-/// What we can do: everything but waiting for a later run.
+/// Capabilities of this client: all but deferral.
 #[allow(clippy::unnecessary_wraps, reason = "requests have it in an option")]
 fn capabilities() -> Option<wire::ClientCapabilities> {
     Some(wire::ClientCapabilities { deferral_allowed: false, write_only_attributes_allowed: true })
@@ -172,7 +172,7 @@ impl Served {
         }
     }
 
-    /// Values where there must be none, because they are never stored.
+    /// Values that must be null, because they are never stored.
     fn write_only_problems(&self, kind: &str, schema: &Schema, value: &Value, problems: &mut Vec<Problem>) {
         for path in schema.block.write_only_paths(value) {
             if path.follow(value).is_some_and(|value| !value.is_null()) {
@@ -181,7 +181,7 @@ impl Served {
         }
     }
 
-    /// A provider that puts something off is told that it cannot.
+    /// A provider that defers an operation gets an error: this is not supported.
     fn deferral_problem<C: Call>(&self, deferred: Option<&wire::Deferred>, problems: &mut Vec<Problem>) {
         let Some(deferred) = deferred else { return };
         let reason = match deferred.reason() {
@@ -194,13 +194,26 @@ impl Served {
     }
 }
 
-/// The outcome of a call: the answer if it can be read. No answer, because it failed and nothing came back, is none.
+/// Whether the response of a call has the object that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Payload {
+    Present,
+    Absent,
+}
+
+impl Payload {
+    fn of<T>(object: Option<&T>) -> Payload {
+        if object.is_some() { Payload::Present } else { Payload::Absent }
+    }
+}
+
+/// The outcome of a call: the response if it can be read, or none for a failed call without a response.
 fn outcome<T>(
     mut problems: Vec<Problem>,
-    came_back: bool,
+    payload: Payload,
     answer: impl FnOnce(&mut Vec<Problem>) -> Result<T, Box<Problem>>,
 ) -> Outcome<T> {
-    if !came_back && problems.iter().any(|problem| problem.diagnostic.is_error()) {
+    if payload == Payload::Absent && problems.iter().any(|problem| problem.diagnostic.is_error()) {
         return Outcome::failed_with(problems);
     }
     match answer(&mut problems) {
@@ -260,7 +273,7 @@ impl Provider for Remote {
             };
             let answer = connection.call::<wire::UpgradeState>(sent).await?;
             let state = answer.upgraded_state.as_ref();
-            Ok(outcome(problems(answer.diagnostics), state.is_some(), |problems| {
+            Ok(outcome(problems(answer.diagnostics), Payload::of(state), |problems| {
                 let state = it.receive::<wire::UpgradeState>("the object", state, schema.block.implied_type())?;
                 it.write_only_problems(&request.kind, schema, &state, problems);
                 Ok(state)
@@ -277,7 +290,7 @@ impl Provider for Remote {
             };
             let answer = connection.call::<wire::UpgradeIdentity>(sent).await?;
             let data = answer.upgraded_identity.and_then(|identity| identity.identity_data);
-            Ok(outcome(problems(answer.diagnostics), data.is_some(), |_| {
+            Ok(outcome(problems(answer.diagnostics), Payload::of(data.as_ref()), |_| {
                 let data = data.as_ref().ok_or_else(|| diagnostics::no_identity(&it.who, &kind))?;
                 let ty = it.identity_type(&kind).ok_or_else(|| diagnostics::no_identity_schema(&it.who, &kind))?;
                 it.receive::<wire::UpgradeIdentity>("the identity", Some(data), &ty)
@@ -300,7 +313,7 @@ impl Provider for Remote {
             };
             let answer = connection.call::<wire::Read>(sent).await?;
             let state = answer.new_state.as_ref();
-            Ok(outcome(problems(answer.diagnostics), state.is_some(), |problems| {
+            Ok(outcome(problems(answer.diagnostics), Payload::of(state), |problems| {
                 it.deferral_problem::<wire::Read>(answer.deferred.as_ref(), problems);
                 let state = it.receive::<wire::Read>("the object", state, ty)?;
                 it.write_only_problems(kind, schema, &state, problems);
@@ -336,7 +349,7 @@ impl Provider for Remote {
             };
             let answer = connection.call::<wire::Plan>(sent).await?;
             let planned = answer.planned_state.as_ref();
-            Ok(outcome(problems(answer.diagnostics), planned.is_some(), |problems| {
+            Ok(outcome(problems(answer.diagnostics), Payload::of(planned), |problems| {
                 it.deferral_problem::<wire::Plan>(answer.deferred.as_ref(), problems);
                 let planned = it.receive::<wire::Plan>("the planned object", planned, ty)?;
                 it.write_only_problems(kind, schema, &planned, problems);
@@ -367,7 +380,7 @@ impl Provider for Remote {
             };
             let answer = connection.call::<wire::Apply>(sent).await?;
             let state = answer.new_state.as_ref();
-            Ok(outcome(problems(answer.diagnostics), state.is_some(), |problems| {
+            Ok(outcome(problems(answer.diagnostics), Payload::of(state), |problems| {
                 let state = it.receive::<wire::Apply>("the object", state, ty)?;
                 it.write_only_problems(kind, schema, &state, problems);
                 // The object must be recorded, with or without identity.
@@ -395,7 +408,8 @@ impl Provider for Remote {
             let sent =
                 wire::ImportRequest { type_name: kind.to_string(), id, client_capabilities: capabilities(), identity };
             let answer = connection.call::<wire::Import>(sent).await?;
-            Ok(outcome(problems(answer.diagnostics), !answer.imported_resources.is_empty(), |problems| {
+            let payload = Payload::of(answer.imported_resources.first());
+            Ok(outcome(problems(answer.diagnostics), payload, |problems| {
                 it.deferral_problem::<wire::Import>(answer.deferred.as_ref(), problems);
                 let found = answer.imported_resources.into_iter().map(|imported| {
                     let kind: EcoString = imported.type_name.into();
@@ -429,7 +443,7 @@ impl Provider for Remote {
             };
             let answer = connection.call::<wire::MoveState>(sent).await?;
             let state = answer.target_state.as_ref();
-            Ok(outcome(problems(answer.diagnostics), state.is_some(), |problems| {
+            Ok(outcome(problems(answer.diagnostics), Payload::of(state), |problems| {
                 let state = it.receive::<wire::MoveState>("the object", state, schema.block.implied_type())?;
                 it.write_only_problems(&request.target_kind, schema, &state, problems);
                 let identity =
@@ -450,7 +464,7 @@ impl Provider for Remote {
             };
             let answer = connection.call::<wire::ReadData>(sent).await?;
             let state = answer.state.as_ref();
-            Ok(outcome(problems(answer.diagnostics), state.is_some(), |problems| {
+            Ok(outcome(problems(answer.diagnostics), Payload::of(state), |problems| {
                 it.deferral_problem::<wire::ReadData>(answer.deferred.as_ref(), problems);
                 it.receive::<wire::ReadData>("the object", state, ty).map(DataAnswer::plain)
             }))
@@ -467,7 +481,7 @@ impl Provider for Remote {
             };
             let answer = connection.call::<wire::OpenEphemeral>(sent).await?;
             let result = answer.result.as_ref();
-            Ok(outcome(problems(answer.diagnostics), result.is_some(), |problems| {
+            Ok(outcome(problems(answer.diagnostics), Payload::of(result), |problems| {
                 it.deferral_problem::<wire::OpenEphemeral>(answer.deferred.as_ref(), problems);
                 Ok(Opened {
                     value: it.receive::<wire::OpenEphemeral>("the object", result, ty)?,
@@ -544,7 +558,7 @@ impl Provider for Remote {
     }
 
     fn stop(&self) -> Answer<'_, Vec<Problem>> {
-        // A provider that is not there yet has nothing to stop.
+        // A provider that is not started yet has nothing to stop.
         if self.0.opening.peek().is_none() {
             return yuba_provider::contract::ready(Vec::new());
         }

@@ -1,4 +1,4 @@
-//! What a provider says it has, as schemas: each type is read from its bytes when it is asked for.
+//! Schemas of a provider: each type is decoded from its bytes on the first use.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -36,7 +36,7 @@ pub(crate) struct Described {
 #[derive(Clone, Debug)]
 pub(crate) enum Types {
     Memory(BTreeMap<EcoString, Bytes>),
-    /// Where in a file, and how many.
+    /// Offset in a file, and length.
     File(Arc<File>, BTreeMap<EcoString, (u64, u32)>),
 }
 
@@ -97,7 +97,7 @@ impl Described {
         })
     }
 
-    /// Reads everything once, to find out whether it can be read. What is wrong is a sentence part.
+    /// Reads everything once, to find out whether it can be read. The error is part of a sentence.
     pub(crate) fn check(&self) -> Result<(), EcoString> {
         let kinds =
             [("resource", &self.resources), ("data source", &self.data), ("ephemeral resource", &self.ephemeral)];
@@ -110,7 +110,7 @@ impl Described {
         Ok(())
     }
 
-    /// As schemas of types that are read when they are asked for. What is wrong is a sentence part.
+    /// As schemas of types that are read when they are asked for. The error is part of a sentence.
     pub(crate) fn into_schema(self, log: &LogSink) -> Result<ProviderSchema, EcoString> {
         let protocol = self.protocol;
         let one = |bytes: &Bytes, what: &str| {
@@ -166,7 +166,7 @@ impl SchemaSource for Lazy {
 trait AnyAttribute: prost::Message + Default + std::fmt::Debug + Into<AttributeV6> {}
 impl<A: prost::Message + Default + std::fmt::Debug + Into<AttributeV6>> AnyAttribute for A {}
 
-/// A schema from its bytes. What is wrong is a sentence part.
+/// A schema from its bytes. The error is part of a sentence.
 fn schema(bytes: &[u8], protocol: Protocol) -> Result<Schema, EcoString> {
     match protocol {
         Protocol::V5 => read::<AttributeV5>(bytes),
@@ -175,7 +175,7 @@ fn schema(bytes: &[u8], protocol: Protocol) -> Result<Schema, EcoString> {
 }
 
 fn read<A: AnyAttribute>(bytes: &[u8]) -> Result<Schema, EcoString> {
-    let schema = wire::Schema::<A>::decode(bytes).map_err(|error| eco_format!("the description is broken: {error}"))?;
+    let schema = wire::Schema::<A>::decode(bytes).map_err(|error| eco_format!("the schema is malformed: {error}"))?;
     let version = u64::try_from(schema.version).unwrap_or_default();
     Ok(Schema { version, block: block(schema.block.unwrap_or_default())? })
 }
@@ -192,7 +192,7 @@ fn block<A: AnyAttribute>(block: wire::Block<A>) -> Result<BlockSchema, EcoStrin
     let mut found = BlockSchema::of(attributes, blocks);
     found.description = block.description.into();
     found.markdown = block.description_kind == i32::from(StringKind::Markdown);
-    found.deprecated = deprecated(block.deprecated, block.deprecation_message);
+    found.deprecated = block.deprecated.then(|| block.deprecation_message.into());
     Ok(found)
 }
 
@@ -214,14 +214,8 @@ fn nesting(mode: i32) -> Result<Nesting, EcoString> {
         Ok(NestingMode::List) => Ok(Nesting::List),
         Ok(NestingMode::Set) => Ok(Nesting::Set),
         Ok(NestingMode::Map) => Ok(Nesting::Map),
-        Ok(NestingMode::Invalid) | Err(_) => {
-            Err(eco_format!("it is not said how many there are (nesting mode {mode})"))
-        }
+        Ok(NestingMode::Invalid) | Err(_) => Err(eco_format!("the nesting mode {mode} is not supported")),
     }
-}
-
-fn deprecated(is_deprecated: bool, message: String) -> Option<EcoString> {
-    is_deprecated.then(|| message.into())
 }
 
 fn attributes<A: Into<AttributeV6>>(list: Vec<A>) -> Result<BTreeMap<EcoString, Attribute>, EcoString> {
@@ -250,7 +244,7 @@ fn attribute(described: AttributeV6) -> Result<Attribute, EcoString> {
         computed: described.computed,
         sensitive: described.sensitive,
         write_only: described.write_only,
-        deprecated: deprecated(described.deprecated, described.deprecation_message),
+        deprecated: described.deprecated.then(|| described.deprecation_message.into()),
         description: described.description.into(),
         markdown: described.description_kind == i32::from(StringKind::Markdown),
     })
@@ -363,7 +357,7 @@ pub(crate) mod tests {
             .expect("because it has all")
     }
 
-    /// Everything that is said about a provider, short.
+    /// The schemas of a provider, short.
     pub(crate) fn text(schema: &ProviderSchema) -> String {
         let mut out = String::new();
         for (name, schema) in &schema.resources {
@@ -451,12 +445,12 @@ pub(crate) mod tests {
             block_types: vec![in_block("b", NestingMode::Invalid, block_of(Vec::new()))],
             ..wire::Block::default()
         };
-        assert!(problem(lost).starts_with(&format!("{start}in blocks of type \"b\" it is not said how many")));
+        assert!(problem(lost).starts_with(&format!("{start}in blocks of type \"b\" the nesting mode")));
         let mut broken = described(Protocol::V6);
         broken.ephemeral = Types::Memory(BTreeMap::from([("e".into(), Bytes::from_static(b"\xff\xff"))]));
         assert!(
             broken.check().is_err_and(
-                |reason| reason.starts_with("in the ephemeral resource type \"e\" the description is broken")
+                |reason| reason.starts_with("in the ephemeral resource type \"e\" the schema is malformed")
             )
         );
     }

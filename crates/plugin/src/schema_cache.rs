@@ -1,8 +1,7 @@
-//! What providers have, kept on disk: a provider of the same package need not be started to know it.
+//! The cache of capabilities of providers on disk: a provider of the same package need not be started to know them.
 //!
-//! A file has an index and the bytes of all types after it. Only the index is read; a type is read when it is asked
-//! for. Files are written under another name first, so a file is whole or not there; and one that is not understood is
-//! as good as none.
+//! A file has an index and the bytes of all types after it. Only the index is read; a type is read on demand. Files are
+//! written under another name first, so a file is whole or missing; and an invalid one is treated as missing.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -22,11 +21,11 @@ use crate::wire::{Function, IdentitySchema, Protocol};
 const MAGIC: &[u8; 16] = b"yuba schemas 01\n";
 /// Bytes before the index: the magic and the length of the index.
 const HEAD: usize = MAGIC.len() + 8;
-/// How names of files end; those of unfinished files go on.
+/// Extension of files; unfinished files have a longer one.
 const ENDING: &str = ".schemas";
-/// Nobody knows any more what a package was needed for that is older than this.
+/// Age after which the entry of a package is removed.
 const OLD: Duration = Duration::from_secs(180 * 24 * 3600);
-/// Whoever was writing for longer than this was killed.
+/// Age after which an unfinished file is removed: its writer was killed.
 const UNFINISHED: Duration = Duration::from_secs(3600);
 /// A longer index than this was not written by us.
 const LONGEST_INDEX: u64 = 64 << 20;
@@ -54,12 +53,12 @@ struct Index {
     data: Vec<Entry>,
     #[prost(message, repeated, tag = 10)]
     ephemeral: Vec<Entry>,
-    /// How many bytes follow the index.
+    /// Number of bytes after the index.
     #[prost(uint64, tag = 11)]
     bytes: u64,
 }
 
-/// Where the bytes of a type are, counted from the end of the index.
+/// Range of the bytes of a type, counted from the end of the index.
 #[derive(Clone, PartialEq, Message)]
 struct Entry {
     #[prost(string, tag = 1)]
@@ -70,8 +69,8 @@ struct Entry {
     length: u32,
 }
 
-/// The file for the provider of a package. The size of the program is part of it, for those who exchange the program
-/// and leave the package as it is.
+/// The file for the provider of a package. The size of the executable is part of it, for users who replace the
+/// executable and leave the package as it is.
 pub(crate) fn file(directory: &Path, hash: &str, executable: &Path) -> PathBuf {
     let size = fs::metadata(executable).map_or(0, |data| data.len());
     let digest = Sha256::digest(format!("{hash} {size}"));
@@ -79,7 +78,7 @@ pub(crate) fn file(directory: &Path, hash: &str, executable: &Path) -> PathBuf {
     directory.join(format!("{name}{ENDING}"))
 }
 
-/// What was kept, if it was.
+/// The cached capabilities, if any.
 pub(crate) fn read(path: &Path) -> Option<Described> {
     let mut file = File::open(path).ok()?;
     let mut head = [0; HEAD];
@@ -118,7 +117,7 @@ pub(crate) fn read(path: &Path) -> Option<Described> {
     })
 }
 
-/// Keeps it.
+/// Caches them.
 pub(crate) fn write(path: &Path, described: &Described) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
@@ -176,7 +175,7 @@ pub(crate) fn write(path: &Path, described: &Described) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what was kept long ago, and what was being written when somebody was killed.
+/// Removes old entries, and unfinished files of killed writers.
 fn remove_old(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -200,13 +199,13 @@ mod tests {
     use crate::socket_dir::SocketDir;
 
     #[test]
-    fn what_is_kept_is_found_again() {
-        let dir = SocketDir::new(&std::env::temp_dir()).expect("because there is a place for temporary files");
+    fn cached_schemas_are_found_again() {
+        let dir = SocketDir::new(&std::env::temp_dir()).expect("because a directory for temporary files exists");
         let path = file(&dir.path().join("deep"), "h1:x", Path::new("/nowhere"));
         assert!(read(&path).is_none());
         for protocol in [Protocol::V5, Protocol::V6] {
             let one = described(protocol);
-            write(&path, &one).expect("because the place is ours");
+            write(&path, &one).expect("because the directory is ours");
             let other = read(&path).expect("because it was just written");
             let schema =
                 |described: Described| text(&described.into_schema(&LogSink::off()).expect("because it is valid"));
@@ -216,22 +215,22 @@ mod tests {
         assert_eq!(names.count(), 1);
 
         let old = |name: &str| {
-            let file = File::create(dir.path().join("deep").join(name)).expect("because the place is ours");
+            let file = File::create(dir.path().join("deep").join(name)).expect("because the directory is ours");
             file.set_modified(SystemTime::now() - 2 * UNFINISHED).expect("because the file is ours");
         };
         old("a.schemas");
         old("a.schemas.1");
         old("other");
-        write(&path, &described(Protocol::V6)).expect("because the place is ours");
+        write(&path, &described(Protocol::V6)).expect("because the directory is ours");
         let mut names: Vec<_> = fs::read_dir(dir.path().join("deep")).expect("because it was made").flatten().collect();
         names.retain(|entry| entry.path() != path);
         names.sort_by_key(fs::DirEntry::file_name);
         let names: Vec<_> = names.iter().map(fs::DirEntry::file_name).collect();
         assert_eq!(names, ["a.schemas", "other"]);
 
-        let whole = fs::read(&path).expect("because it is there");
+        let whole = fs::read(&path).expect("because it exists");
         for length in 0..whole.len() {
-            fs::write(&path, &whole[..length]).expect("because the place is ours");
+            fs::write(&path, &whole[..length]).expect("because the directory is ours");
             assert!(read(&path).is_none(), "{length}");
         }
         assert_ne!(path, file(&dir.path().join("deep"), "h1:y", Path::new("/nowhere")));

@@ -1,5 +1,5 @@
-//! What whoever uses plugins decides: where schemas are kept, whether connections are encrypted, where logs go, and
-//! where a provider comes from.
+//! Settings of plugins: the cache of schemas, encryption of connections, the target of logs, and the source of a
+//! provider.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,23 +12,23 @@ use yuba_net::Environment;
 use crate::log::LogSink;
 use crate::reattach::Reattach;
 
-/// How long a provider may take until it says where it listens.
+/// Default time for a provider to report its address.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How all plugins are dealt with.
+/// Settings of all plugins.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// A directory where schemas are kept from run to run. Made when the first is kept.
+    /// A directory that caches schemas from run to run. Created with the first entry.
     pub schema_cache: Option<PathBuf>,
     /// Connections are encrypted and both sides show certificates.
     pub tls: bool,
-    /// Where logs go.
+    /// Target of logs.
     pub log: LogSink,
     /// Environment variables and directories. Processes inherit those of this process as they are.
     pub environment: Environment,
-    /// The version of the language, which providers are told when they are configured.
+    /// The version of the language, which is passed to providers when they are configured.
     pub language_level: EcoString,
-    /// How long a provider may take until it says where it listens.
+    /// Time for a provider to report its address.
     pub start_timeout: Duration,
 }
 
@@ -46,21 +46,21 @@ impl Settings {
     }
 }
 
-/// Where a provider comes from.
+/// Source of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Supply {
     /// A program to start.
     Package {
         /// The program.
         executable: PathBuf,
-        /// The hash of the package it is from, such as `h1:...`: what schemas are kept under. Without it they are not kept.
+        /// The hash of its package, such as `h1:...`: the key of cached schemas. Without it they are not cached.
         hash: Option<EcoString>,
     },
-    /// A process that somebody else has started.
+    /// An attached process.
     Reattach(Reattach),
 }
 
-/// Where a provider listens.
+/// Address of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Address {
     /// A socket file.
@@ -70,7 +70,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// By the name of the network and the address in it; what is wrong otherwise, a sentence part.
+    /// By the name of the network and the address in it; otherwise the error, part of a sentence.
     pub(crate) fn parse(network: &str, address: &str) -> Result<Address, EcoString> {
         match network {
             "unix" if address.is_empty() => Err("the path of the socket is empty".into()),

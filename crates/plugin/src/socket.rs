@@ -1,7 +1,7 @@
 //! The socket to a provider, watched for what comes.
 //!
-//! Whether there is room to write is asked only when there was none: a local socket reports room whenever the other side
-//! has read something, which would wake us once more for every request.
+//! The socket is polled for writing only after a write did not fit: a local socket reports room whenever the other side
+//! has read something, which would cause an extra wake-up for every request.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
@@ -12,11 +12,11 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe;
 
-/// A connected socket. To who only reads or only writes it is as good as a pipe.
+/// A connected socket. For one-way use it is equivalent to a pipe.
 pub(crate) struct Socket {
     incoming: pipe::Receiver,
     outgoing: File,
-    /// Watched for room, as long as there is none.
+    /// Polled for room, as long as the socket is full.
     room: Option<pipe::Sender>,
 }
 
@@ -106,7 +106,7 @@ mod tests {
         let came_back = runtime.block_on(async {
             let mut socket = Socket::new(one).expect("because it can be watched");
             socket.write_all(&sent).await.expect("because it is read");
-            assert!(socket.room.is_none(), "room is watched only where there is none");
+            assert!(socket.room.is_none(), "room is polled only where the socket is full");
             let mut all = Vec::new();
             socket.read_to_end(&mut all).await.expect("because it is sent back");
             all

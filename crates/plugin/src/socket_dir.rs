@@ -15,7 +15,7 @@ const PREFIX: &str = "yuba-plugin-";
 /// The path of a socket has at most 104 bytes on some systems, and its file name about 20.
 const LONGEST: usize = 80;
 
-/// A directory that nobody connects through any more after this time, if it cannot be known who made it.
+/// Age after which an unused directory is removed, if its owner is unknown.
 const STALE: Duration = Duration::from_secs(600);
 
 /// A directory for the socket of one provider. Is removed with this.
@@ -52,8 +52,8 @@ impl Drop for SocketDir {
     }
 }
 
-/// Which process ids ours is one of: containers may share directories for temporary files, but not process ids. 0 if
-/// that cannot be known.
+/// Namespace of our process id: containers may share directories for temporary files, but not process ids. 0 if
+/// unknown.
 fn pid_space() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |data| std::os::unix::fs::MetadataExt::ino(&data))
 }
@@ -82,13 +82,13 @@ mod tests {
 
     #[test]
     fn a_directory_lives_as_long_as_it_is_held() {
-        let dir = SocketDir::new(&std::env::temp_dir()).expect("because there is a place for temporary files");
+        let dir = SocketDir::new(&std::env::temp_dir()).expect("because a directory for temporary files exists");
         let path = dir.path().to_owned();
         fs::write(path.join("socket"), "").expect("because the directory is ours");
         assert!(path.as_os_str().len() <= LONGEST);
         // Of a process that cannot be: ids are not that high.
         let stale = SocketDir(path.with_file_name(format!("{PREFIX}{:x}-{}-test", pid_space(), i32::MAX)));
-        fs::create_dir_all(stale.path()).expect("because there is a place for temporary files");
+        fs::create_dir_all(stale.path()).expect("because a directory for temporary files exists");
         remove_stale(&std::env::temp_dir());
         assert!(path.exists());
         assert!(!stale.path().exists() || pid_space() == 0);

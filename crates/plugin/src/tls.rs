@@ -18,16 +18,16 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, Signa
 /// The name in the certificates of both sides.
 const NAME: &str = "localhost";
 
-/// Who we are to all providers of this run.
+/// Our identity for all providers of this run.
 pub(crate) struct Identity {
-    /// What providers are told to expect.
+    /// The certificate that providers must expect.
     pub(crate) pem: String,
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
 }
 
 impl Identity {
-    /// A new one. What went wrong is a sentence part.
+    /// A new one. The error is part of a sentence.
     pub(crate) fn new() -> Result<Identity, String> {
         let made = || {
             let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
@@ -50,7 +50,7 @@ impl Identity {
         Ok(Identity { pem, certificate, key })
     }
 
-    /// How to connect to who must show this certificate. What went wrong is a sentence part.
+    /// Settings for a connection to the owner of this certificate. The error is part of a sentence.
     pub(crate) fn client(&self, expected: Vec<u8>) -> Result<(ClientConfig, ServerName<'static>), String> {
         let crypto = Arc::new(aws_lc_rs::default_provider());
         let pinned = Pinned { expected: CertificateDer::from(expected), crypto: crypto.clone() };

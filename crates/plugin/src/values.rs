@@ -10,7 +10,7 @@ use yuba_value::{Path, PathStep, Type, Value, View, json, msgpack};
 
 use crate::wire::{self, DynamicValue, Selector};
 
-/// A value for somebody who knows its type. What is wrong is a sentence part.
+/// A value for a reader that knows its type. The error is part of a sentence.
 pub(crate) fn encode(value: &Value, ty: &Type) -> Result<DynamicValue, EcoString> {
     let msgpack = msgpack::encode(value, ty).map_err(|error| match error.path.is_empty() {
         true => eco_format!("{error}"),
@@ -19,7 +19,7 @@ pub(crate) fn encode(value: &Value, ty: &Type) -> Result<DynamicValue, EcoString
     Ok(DynamicValue { msgpack: msgpack.into(), json: Bytes::new() })
 }
 
-/// A value of a type; null if there is none. What is wrong is a sentence part.
+/// A value of a type; null if it is missing. The error is part of a sentence.
 pub(crate) fn decode(value: Option<&DynamicValue>, ty: &Type) -> Result<Value, EcoString> {
     let decoded = match value {
         Some(value) if !value.msgpack.is_empty() => msgpack::decode(&value.msgpack, ty),
@@ -32,7 +32,7 @@ pub(crate) fn decode(value: Option<&DynamicValue>, ty: &Type) -> Result<Value, E
     })
 }
 
-/// Where in a value. A step that says nothing ends it.
+/// A path in a value. An empty step ends it.
 pub(crate) fn path(path: wire::AttributePath) -> Path {
     let steps = path.steps.into_iter().map_while(|step| step.selector);
     Path(
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_have_a_place() {
+    fn problems_have_a_path() {
         let step = |selector| wire::Step { selector: Some(selector) };
         let steps = vec![
             step(Selector::AttributeName("a".into())),

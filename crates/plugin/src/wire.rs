@@ -1,5 +1,4 @@
-//! What goes over the wire: messages and calls of protocols 5 and 6, and of the two services that every plugin has
-//! beside its own.
+//! Wire format: messages and calls of protocols 5 and 6, and of the two services that every plugin has beside its own.
 //!
 //! The protocols differ in the names of some calls and in how an attribute is described; everything else stands once.
 
@@ -23,7 +22,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// As it is said in the handshake.
+    /// As given in the handshake.
     pub fn number(self) -> u32 {
         match self {
             Protocol::V5 => 5,
@@ -42,9 +41,9 @@ impl Protocol {
 
 /// Something that can be called: one request, one response.
 pub trait Call: Send + Sync + 'static {
-    /// What is sent.
+    /// Request.
     type Request: prost::Message + Default + 'static;
-    /// What comes back.
+    /// Response.
     type Response: prost::Message + Default + 'static;
     /// Where, by the protocol.
     fn path(protocol: Protocol) -> &'static str;
@@ -92,9 +91,9 @@ calls! {
     UpgradeState "UpgradeResourceState" "UpgradeResourceState" UpgradeStateRequest -> UpgradeStateResponse;
     /// A stored identity by the current schema.
     UpgradeIdentity "UpgradeResourceIdentity" "UpgradeResourceIdentity" UpgradeIdentityRequest -> UpgradeIdentityResponse;
-    /// What became of an object.
+    /// The refreshed object.
     Read "ReadResource" "ReadResource" ReadRequest -> ReadResponse;
-    /// What a change would lead to.
+    /// The planned change.
     Plan "PlanResourceChange" "PlanResourceChange" PlanRequest -> PlanResponse;
     /// Makes a change.
     Apply "ApplyResourceChange" "ApplyResourceChange" ApplyRequest -> ApplyResponse;
@@ -106,13 +105,13 @@ calls! {
     ReadData "ReadDataSource" "ReadDataSource" ReadDataRequest -> ReadDataResponse;
     /// Opens an ephemeral resource.
     OpenEphemeral "OpenEphemeralResource" "OpenEphemeralResource" OpenEphemeralRequest -> OpenEphemeralResponse;
-    /// Keeps an ephemeral resource open.
+    /// Renews an ephemeral resource.
     RenewEphemeral "RenewEphemeralResource" "RenewEphemeralResource" RenewEphemeralRequest -> RenewEphemeralResponse;
     /// Closes an ephemeral resource.
     CloseEphemeral "CloseEphemeralResource" "CloseEphemeralResource" CloseEphemeralRequest -> ProblemsResponse;
     /// Calls a function.
     CallFunction "CallFunction" "CallFunction" CallFunctionRequest -> CallFunctionResponse;
-    /// Asks it to come to an end with what it is doing.
+    /// Asks it to finish its operations.
     Stop "Stop" "StopProvider" Empty -> StopResponse;
 }
 
@@ -155,7 +154,7 @@ mod tests {
         assert_eq!(AttributeV6::decode(six.encode_to_vec().as_slice()).expect("because it was encoded"), six);
     }
 
-    /// Schemas of single types stay as they came until somebody wants them.
+    /// Schemas of single types stay encoded until they are needed.
     #[test]
     fn schemas_of_types_are_decoded_on_their_own() {
         let block = Block::<AttributeV6> { version: 7, ..Default::default() };

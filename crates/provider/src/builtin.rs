@@ -25,7 +25,7 @@ pub static TERRAFORM: LazyLock<ProviderSchema> = LazyLock::new(|| ProviderSchema
     ..ProviderSchema::default()
 });
 
-/// What the provider finds wrong with the configuration of a resource, decoded by its schema.
+/// Diagnostics of the provider about the configuration of a resource, decoded by its schema.
 pub fn validate_resource_config(mode: ResourceMode, kind: &str, config: &Value) -> Vec<Problem> {
     let (config, _) = config.unmark_deep();
     if config.is_null() || !config.is_known() {
@@ -52,7 +52,7 @@ mod tests {
             ResourceMode::Managed => ("terraform_data", &TERRAFORM.resources),
             _ => ("terraform_remote_state", &TERRAFORM.data),
         };
-        let schema = schemas.get(kind).expect("the schema is there");
+        let schema = schemas.get(kind).expect("the schema exists");
         let (file, sources) = parse(text);
         let (value, mut diagnostics) = decode(&file.body, &schema.block, &mut Literals);
         if !diagnostics.has_errors() {
@@ -94,7 +94,7 @@ mod tests {
                 1:1-1:1 Missing required argument
             "#]],
         );
-        // Which backends there are, and which arguments they have, is known to those who read their states.
+        // The available backends and their arguments are known to the crate that reads their states.
         check("backend = \"nope\"\n", expect![""]);
         check(
             "backend = null\n",

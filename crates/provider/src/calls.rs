@@ -114,7 +114,7 @@ impl CallMemo {
     pub fn miss(&self) {
         self.misses.set(self.misses.get() + 1);
     }
-    /// Number of times that a result was missing. What was evaluated while it grew is not final.
+    /// Number of times that a result was missing. Values evaluated while it grew are not final.
     pub fn misses(&self) -> u64 {
         self.misses.get()
     }
@@ -146,7 +146,7 @@ impl CallMemo {
     }
 
     async fn take(&self, waiting: &mut Waiting<'_, (), Answered>) {
-        // The callee is kept with its results: its address stays its own.
+        // The callee is stored with its results, so that its address is not reused.
         match waiting.next().await {
             Some((_, Answered::Function(key, callee, result))) => {
                 self.results.borrow_mut().insert(key, (callee, result));

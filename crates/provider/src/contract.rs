@@ -1,7 +1,7 @@
 //! The contract: what can be asked of a provider, and what it answers.
 //!
-//! Values cross it without marks: whoever asks takes marks off before and puts them on again after. Requests own what
-//! they hold; values, names and private bytes are cheap to clone.
+//! Values cross it without marks: the caller removes marks before and restores them after. Requests own their data;
+//! values, names and private bytes are cheap to clone.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -20,7 +20,7 @@ use crate::schema::ProviderSchema;
 /// An answer that may take a while.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// An answer that is there already.
+/// A response that is ready already.
 pub fn ready<'a, T: Send + 'a>(answer: T) -> Answer<'a, T> {
     Box::pin(std::future::ready(answer))
 }
@@ -31,7 +31,7 @@ pub type Private = EcoVec<u8>;
 /// A moment, in milliseconds since the beginning of 1970 (UTC).
 pub type Millis = i64;
 
-/// What came of a request: an answer, problems, or both (an object may be there although creating it failed).
+/// The outcome of a request: a response, problems, or both (an object may exist although creating it failed).
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
     /// The answer.
@@ -70,21 +70,26 @@ impl<T> Outcome<T> {
 /// A provider that has been started: one for each instance of a provider configuration, or one that is never configured
 /// and only says what is valid.
 pub trait Provider: Send + Sync {
-    /// What it has; known since it was started.
+    /// Its schema; known since it was started.
     fn schema(&self) -> Arc<ProviderSchema>;
 
-    /// What is wrong with the configuration of the provider.
+    /// Validates the configuration of the provider.
     fn validate_provider_config(&self, config: Value) -> Answer<'_, Vec<Problem>>;
-    /// What is wrong with the configuration of a managed resource.
+    /// Validates the configuration of a managed resource.
     fn validate_resource_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>>;
-    /// What is wrong with the configuration of a data resource.
+    /// Validates the configuration of a data resource.
     fn validate_data_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>>;
-    /// What is wrong with the configuration of an ephemeral resource.
+    /// Validates the configuration of an ephemeral resource.
     fn validate_ephemeral_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>>;
 
     /// Makes it ready for everything below; asked once.
     fn configure(&self, config: Value) -> Answer<'_, Vec<Problem>>;
 
+    /// Whether an object that was stored with the present version of its schema is what its JSON says by that schema, so
+    /// that [`Provider::upgrade_state`] need not be called for it. Only a provider inside of this program can promise that.
+    fn stores_as_is(&self) -> bool {
+        false
+    }
     /// A stored object by the current schema.
     fn upgrade_state(&self, request: UpgradeRequest) -> Answer<'_, Outcome<Value>>;
     /// A stored identity by the current schema. `raw` is JSON.
@@ -92,11 +97,11 @@ pub trait Provider: Send + Sync {
         let _ = (kind, version, raw);
         ready(Outcome { value: None, problems: Vec::new() })
     }
-    /// What became of an object; its state is null if it is gone.
+    /// Refreshes an object; the resulting state is null if it is gone.
     fn read(&self, request: ReadRequest) -> Answer<'_, Outcome<ReadAnswer>>;
-    /// What a change would lead to.
+    /// Plans a change.
     fn plan(&self, request: PlanRequest) -> Answer<'_, Outcome<PlanAnswer>>;
-    /// Makes a change. The answer may be there with errors: then it says how far the change came.
+    /// Makes a change. A response with errors describes the partial result.
     fn apply(&self, request: ApplyRequest) -> Answer<'_, Outcome<ApplyAnswer>>;
     /// Finds objects that exist, to manage them from now on.
     fn import(&self, request: ImportRequest) -> Answer<'_, Outcome<Vec<Imported>>>;
@@ -111,7 +116,7 @@ pub trait Provider: Send + Sync {
 
     /// Opens an ephemeral resource.
     fn open_ephemeral(&self, kind: EcoString, config: Value) -> Answer<'_, Outcome<Opened>>;
-    /// Keeps an ephemeral resource open.
+    /// Renews an ephemeral resource.
     fn renew_ephemeral(&self, kind: EcoString, private: Private) -> Answer<'_, Outcome<Renewed>>;
     /// Closes an ephemeral resource.
     fn close_ephemeral(&self, kind: EcoString, private: Private) -> Answer<'_, Vec<Problem>>;
@@ -124,7 +129,7 @@ pub trait Provider: Send + Sync {
     /// Calls a function by its name without namespace.
     fn call_function(&self, name: EcoString, args: Vec<Value>) -> Answer<'_, Result<Value, FunctionError>>;
 
-    /// Asks it to come to an end with what it is doing.
+    /// Asks it to finish its operations.
     fn stop(&self) -> Answer<'_, Vec<Problem>> {
         ready(Vec::new())
     }
@@ -135,7 +140,7 @@ pub trait Provider: Send + Sync {
 pub enum RawState {
     /// JSON of an object.
     Json(EcoString),
-    /// From long ago: texts by path, such as `tags.%` and `tags.name`.
+    /// An old format: strings by path, such as `tags.%` and `tags.name`.
     Flatmap(Arc<BTreeMap<EcoString, EcoString>>),
 }
 
@@ -157,15 +162,15 @@ pub struct ReadRequest {
     pub kind: EcoString,
     /// The object as it was.
     pub prior: Value,
-    /// What the provider said to be given back.
+    /// Private data of the provider.
     pub private: Private,
-    /// The module's `provider_meta` for the provider; null if there is none.
+    /// The module's `provider_meta` for the provider; null if it is not set.
     pub provider_meta: Value,
     /// Its identity as it was.
     pub identity: Option<Value>,
 }
 
-/// What became of an object.
+/// The refreshed object.
 #[derive(Clone, Debug)]
 pub struct ReadAnswer {
     /// The object as it is; null if it is gone.
@@ -187,15 +192,15 @@ pub struct PlanRequest {
     pub proposed: Value,
     /// The configuration; null to destroy it.
     pub config: Value,
-    /// What the provider said to be given back.
+    /// Private data of the provider.
     pub prior_private: Private,
-    /// The module's `provider_meta` for the provider; null if there is none.
+    /// The module's `provider_meta` for the provider; null if it is not set.
     pub provider_meta: Value,
     /// Its identity.
     pub prior_identity: Option<Value>,
 }
 
-/// What a change would lead to.
+/// The planned change.
 #[derive(Clone, Debug)]
 pub struct PlanAnswer {
     /// The object after the change, unknown where that shows only then.
@@ -204,7 +209,7 @@ pub struct PlanAnswer {
     pub requires_replace: Vec<Path>,
     /// To be given back.
     pub private: Private,
-    /// The provider is made with a library that cannot keep all rules; some mistakes are only worth a note then.
+    /// The provider is made with a library that cannot follow all rules; some violations are only logged then.
     pub legacy_type_system: bool,
     /// The identity after the change.
     pub identity: Option<Value>,
@@ -221,18 +226,18 @@ pub struct ApplyRequest {
     pub planned: Value,
     /// The configuration; null to destroy it.
     pub config: Value,
-    /// What the provider said to be given back.
+    /// Private data of the provider.
     pub planned_private: Private,
-    /// The module's `provider_meta` for the provider; null if there is none.
+    /// The module's `provider_meta` for the provider; null if it is not set.
     pub provider_meta: Value,
     /// The identity as planned.
     pub planned_identity: Option<Value>,
 }
 
-/// What a change led to.
+/// The result of a change.
 #[derive(Clone, Debug)]
 pub struct ApplyAnswer {
-    /// The object as it is now; null if there is none.
+    /// The current object; null if it does not exist.
     pub state: Value,
     /// To be given back.
     pub private: Private,
@@ -256,7 +261,7 @@ pub enum ImportBy {
 pub struct ImportRequest {
     /// The type of the managed resource.
     pub kind: EcoString,
-    /// Which one.
+    /// The object.
     pub by: ImportBy,
 }
 
@@ -284,7 +289,7 @@ pub struct MoveRequest {
     pub source_version: u64,
     /// As it is stored.
     pub source_raw: RawState,
-    /// What the other provider said to be given back.
+    /// Private data of the other provider.
     pub source_private: Private,
     /// Its identity as it is stored, as JSON, with the version of the schema that it was stored with.
     pub source_identity: Option<(u64, EcoString)>,
@@ -310,9 +315,9 @@ pub struct DataRequest {
     pub kind: EcoString,
     /// The configuration.
     pub config: Value,
-    /// The module's `provider_meta` for the provider; null if there is none.
+    /// The module's `provider_meta` for the provider; null if it is not set.
     pub provider_meta: Value,
-    /// Who asks. For providers in this process: it does not go over the wire.
+    /// The caller. For providers in this process: it does not go over the wire.
     pub address: AbsResourceInstance,
 }
 
@@ -321,7 +326,7 @@ pub struct DataRequest {
 pub struct DataAnswer {
     /// The object.
     pub state: Value,
-    /// Marks on values in it beside those that the schema asks for. Providers in other processes have none.
+    /// Marks on values in it beside those that the schema requires. Providers in other processes do not return marks.
     pub marks: MarkedPaths,
 }
 
@@ -339,7 +344,7 @@ pub struct Opened {
     pub value: Value,
     /// To be given back when it is renewed or closed.
     pub private: Private,
-    /// When it has to be renewed, if it has to be.
+    /// Time of the renewal, if necessary.
     pub renew_at: Option<Millis>,
 }
 
@@ -348,6 +353,6 @@ pub struct Opened {
 pub struct Renewed {
     /// To be given back when it is renewed or closed.
     pub private: Private,
-    /// When it has to be renewed again, if it has to be.
+    /// Time of the next renewal, if necessary.
     pub renew_at: Option<Millis>,
 }

@@ -14,10 +14,10 @@ use crate::diagnostics;
 use crate::dynamic::ExpandedBlock;
 use crate::schema::{Attribute, BlockSchema, NestedBlock, Nesting};
 
-/// What expressions mean: whoever decodes a body answers.
+/// The evaluator of expressions, provided by the caller.
 ///
-/// A body whose references are wrong should be told nothing else: keep what is wrong with references apart while
-/// answering (with unknown values), and if there is something, show that instead of what [`decode`] found.
+/// Only reference errors of a body should be reported: collect them separately while evaluating (with unknown values),
+/// and if there are any, report them instead of the errors of [`decode`].
 pub trait EvalExpr {
     /// The value of an expression, with these names beside everything else that can be referred to.
     fn eval(&mut self, expr: &Expr, locals: &LocalNames) -> (Value, Diagnostics);
@@ -40,7 +40,7 @@ struct LocalName {
 }
 
 impl LocalNames {
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -48,7 +48,7 @@ impl LocalNames {
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
-    /// Names and values, inner ones first; of a name that is there twice the first counts.
+    /// Names and values, inner ones first; of duplicate names the first one wins.
     pub fn iter(&self) -> impl Iterator<Item = (&EcoString, &Value)> {
         let mut next = self;
         std::iter::from_fn(move || {
@@ -57,14 +57,14 @@ impl LocalNames {
             Some((&local.name, &local.value))
         })
     }
-    /// With one more name.
+    /// With another name.
     #[must_use]
     pub fn with(&self, name: EcoString, value: Value) -> LocalNames {
         LocalNames(Some(Arc::new(LocalName { name, value, outer: self.clone() })))
     }
 }
 
-/// The value of a body. What is wrong becomes unknown, so that the rest can be looked at.
+/// The value of a body. Invalid parts become unknown, so that the rest can be checked.
 pub fn decode(body: &Body, schema: &BlockSchema, eval: &mut dyn EvalExpr) -> (Value, Diagnostics) {
     let mut decoder = Decoder { eval, diagnostics: Diagnostics::new() };
     let part = Part { body: body.clone(), locals: LocalNames::default(), marks: Marks::NONE, unknown: false };
@@ -84,7 +84,7 @@ pub(crate) struct Part {
     pub(crate) locals: LocalNames,
     /// Of the collections that the blocks around it are made from.
     pub(crate) marks: Marks,
-    /// How many such blocks there are is not known yet, so nothing in it is.
+    /// The number of these blocks is unknown, so all values in them are.
     pub(crate) unknown: bool,
 }
 
@@ -101,7 +101,7 @@ impl Style {
     }
 }
 
-/// What a body contains, `dynamic` blocks expanded.
+/// Content of a body, `dynamic` blocks expanded.
 struct PartContent {
     attributes: Vec<WrittenAttribute>,
     blocks: Vec<ExpandedBlock>,
@@ -313,9 +313,9 @@ fn marked(value: Value, part: &Part, style: Style) -> Value {
     }
 }
 
-/// What to ask a body for: every list or set of objects that is not written as an attribute is a block type.
+/// Schema for decoding a body: every list or set of objects that is not written as an attribute is a block type.
 ///
-/// Quirk: so nobody misses such an attribute if it is required.
+/// Quirk: so an absent attribute is not reported even if it is required.
 fn ask_for_blocks<'s>(body: &Body, schema: &'s BlockSchema) -> Cow<'s, BodySchema> {
     let usual = schema.dynamic_body_schema();
     if schema.ambiguous().is_empty() {

@@ -181,7 +181,7 @@ pub(crate) fn insufficient_dynamic_labels(kind: &str, count: usize) -> Diagnosti
     Diagnostic::new(&DYNAMIC_LABELS_MISSING, detail)
 }
 
-/// Why a value cannot be a label of a dynamic block.
+/// Reason why a value cannot be a label of a dynamic block.
 pub(crate) enum LabelProblem {
     NotString(EcoString),
     Null,
@@ -276,7 +276,7 @@ pub(crate) fn move_between_types(source: &str, target: &str) -> Diagnostic {
     Diagnostic::new(&MOVE_BETWEEN_TYPES_UNSUPPORTED, detail)
 }
 
-/// What is wrong with the backend of `terraform_remote_state`.
+/// Errors in the backend of `terraform_remote_state`.
 pub(crate) enum RemoteStateProblem<'a> {
     /// The configuration is not an object, whatever the backend.
     NotObject,

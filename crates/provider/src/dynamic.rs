@@ -34,7 +34,7 @@ static UNLABELLED: LazyLock<BodySchema> = LazyLock::new(|| schema(&[("for_each",
 /// Of blocks with labels.
 static LABELLED: LazyLock<BodySchema> =
     LazyLock::new(|| schema(&[("for_each", true), ("iterator", false), ("labels", true)]));
-/// For whoever only looks at expressions.
+/// For callers that only look at expressions.
 pub(crate) static ANY: LazyLock<BodySchema> =
     LazyLock::new(|| schema(&[("for_each", false), ("iterator", false), ("labels", false)]));
 

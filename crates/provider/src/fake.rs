@@ -1,7 +1,7 @@
-//! A provider of things that exist only in memory, for tests and for the simulator.
+//! A provider of objects that exist only in memory, called things, for tests and for the simulator.
 //!
-//! A [`FakeWorld`] is what really exists: providers that are started from it change it and write down what they were
-//! asked, in order. Attributes (`behave = "fail_create"`) or a function ([`FakeWorld::with_faults`]) say what goes wrong.
+//! A [`FakeWorld`] holds the real objects: providers that are started from it change it and record their requests, in
+//! order. Attributes (`behave = "fail_create"`) or a function ([`FakeWorld::with_faults`]) inject faults.
 //! Nothing depends on time or chance.
 
 mod delay;
@@ -27,11 +27,11 @@ use crate::schema::ProviderSchema;
 
 pub use provider::Fake;
 
-/// What really exists, and what happened to it. Clones are the same world.
+/// The real objects, and the record of requests. Clones share them.
 #[derive(Clone, Default)]
 pub struct FakeWorld(Arc<Mutex<Inside>>);
 
-/// A thing that exists.
+/// An existing object.
 #[derive(Clone, Debug)]
 pub struct FakeObject {
     /// The `region` of the provider configuration that made it.
@@ -40,7 +40,7 @@ pub struct FakeObject {
     pub value: Value,
 }
 
-/// What goes wrong with a request.
+/// The fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An error, and nothing happens.
@@ -61,7 +61,7 @@ pub enum Fault {
     Deaf,
 }
 
-/// Says what goes wrong with a request, given as `create NAME`, `update NAME`, `delete NAME`, `read NAME`, `plan NAME` ...
+/// Returns the fault of a request, given as `create NAME`, `update NAME`, `delete NAME`, `read NAME`, `plan NAME` ...
 pub type Faults = Box<dyn FnMut(&str) -> Option<Fault> + Send>;
 
 #[derive(Default)]
@@ -80,7 +80,7 @@ impl FakeWorld {
     pub fn new() -> FakeWorld {
         FakeWorld::default()
     }
-    /// With a function that says what goes wrong. Attributes count only where it says nothing.
+    /// With a function that injects faults. Attributes are used only where it returns none.
     #[must_use]
     pub fn with_faults(self, faults: impl FnMut(&str) -> Option<Fault> + Send + 'static) -> FakeWorld {
         self.inside().faults = Some(Box::new(faults));
@@ -91,11 +91,11 @@ impl FakeWorld {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All things that exist, by id.
+    /// All existing objects, by id.
     pub fn objects(&self) -> BTreeMap<EcoString, FakeObject> {
         self.inside().objects.clone()
     }
-    /// Names of things that exist, sorted.
+    /// Names of existing objects, sorted.
     pub fn names(&self) -> Vec<EcoString> {
         let mut names: Vec<_> = self.inside().objects.values().map(|object| thing::name(&object.value)).collect();
         names.sort();
@@ -105,21 +105,21 @@ impl FakeWorld {
     pub fn open_tokens(&self) -> Vec<EcoString> {
         self.inside().open.values().cloned().collect()
     }
-    /// What was asked, in order: `create a` when it begins and `created a` when it is done.
+    /// Requests, in order: `create a` when it begins and `created a` when it is done.
     pub fn log(&self) -> Vec<EcoString> {
         self.inside().log.clone()
     }
-    /// What was asked since this was called last.
+    /// Requests since the last call.
     pub fn take_log(&self) -> Vec<EcoString> {
         std::mem::take(&mut self.inside().log)
     }
-    /// Somebody else changes an attribute of a thing.
+    /// Changes an attribute of an object from outside.
     pub fn change(&self, id: &str, attribute: &str, value: Value) {
         if let Some(object) = self.inside().objects.get_mut(id) {
             object.value = thing::with(&object.value, attribute, value);
         }
     }
-    /// Somebody else destroys a thing.
+    /// Destroys an object from outside.
     pub fn destroy(&self, id: &str) {
         self.inside().objects.remove(id);
     }
@@ -132,7 +132,7 @@ impl FakeWorld {
     fn note(&self, line: EcoString) {
         self.inside().log.push(line);
     }
-    /// Writes down what begins, and says what goes wrong with it.
+    /// Records the beginning of a request, and returns its fault.
     fn begin(&self, verb: &str, name: &str, behave: &str) -> Option<Fault> {
         let line = eco_format!("{verb} {name}");
         let mut inside = self.inside();
@@ -145,13 +145,14 @@ impl FakeWorld {
     pub fn provider(&self) -> Fake {
         Fake::new(self.clone())
     }
-    /// What the fake provider has.
+    /// The schema of the fake provider.
     pub fn schema() -> Arc<ProviderSchema> {
         schema::SCHEMA.clone()
     }
 }
 
-/// What an attribute like `fail_create` means for a request. A name without `_` is about everything that changes things.
+/// The fault that an attribute like `fail_create` defines for a request. A name without `_` applies to all requests
+/// that change objects.
 fn fault_of(behave: &str, verb: &str) -> Option<Fault> {
     let (what, when) = behave.split_once('_').unwrap_or((behave, ""));
     let changes = matches!(verb, "create" | "update" | "delete");
@@ -174,7 +175,7 @@ fn problem(summary: &str, detail: EcoString) -> Problem {
     Problem::nowhere(provider_reported(Severity::Error, summary, detail))
 }
 
-/// No states of others.
+/// No remote states.
 struct NoStates;
 
 impl StateReader for NoStates {
@@ -213,7 +214,7 @@ impl Providers for FakeWorld {
             }
             "fake" => Ok(Arc::new(self.provider())),
             _ => {
-                let detail = eco_format!("There is no provider {provider} in this world.");
+                let detail = eco_format!("This world does not contain the provider {provider}.");
                 Err(Box::new(problem("Missing provider", detail)))
             }
         }

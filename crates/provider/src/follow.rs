@@ -8,7 +8,7 @@ use yuba_value::Type;
 use crate::diagnostics;
 use crate::schema::{BlockSchema, NestedBlock, Nesting};
 
-/// Where the steps of a reference lead.
+/// Target of the steps of a reference.
 #[derive(Clone, Debug)]
 pub enum Followed<'t> {
     /// To a block, or to all blocks of a type.
@@ -18,7 +18,7 @@ pub enum Followed<'t> {
 }
 
 impl BlockSchema {
-    /// Follows the steps of a reference to an object of this schema. Finds only what is wrong whatever the value is.
+    /// Follows the steps of a reference to an object of this schema. Finds only errors that do not depend on the value.
     pub fn follow<'t>(&self, steps: &'t [TraversalStep]) -> Result<Followed<'t>, Diagnostic> {
         let Some((next, after)) = steps.split_first() else { return Ok(Followed::Block) };
         let name = match next {
@@ -68,27 +68,27 @@ mod tests {
         let schema = schema(Kind::Modern);
         for (text, expected) in [
             ("x", "block"),
-            ("x.name", "string, 0 more"),
-            ("x.tags.a.b", "map of string, 2 more"),
-            ("x.nested[0].x", "list of object, 2 more"),
+            ("x.name", "string, 0 left"),
+            ("x.tags.a.b", "map of string, 2 left"),
+            ("x.nested[0].x", "list of object, 2 left"),
             ("x.nam", "Unsupported attribute"),
             ("x[0]", "Invalid index operation"),
             ("x[\"name\"]", "Invalid index operation"),
             ("x.list", "block"),
-            ("x.list[0].a", "string, 0 more"),
+            ("x.list[0].a", "string, 0 left"),
             ("x.list.a", "Invalid operation"),
             ("x.list[0].deep[0].nope", "Unsupported attribute"),
             ("x.set[0]", "Cannot index a set value"),
-            ("x.map.k.a", "string, 0 more"),
+            ("x.map.k.a", "string, 0 left"),
             ("x.map[\"k\"].nope", "Unsupported attribute"),
-            ("x.single.a", "string, 0 more"),
+            ("x.single.a", "string, 0 left"),
             ("x.single[0]", "Invalid index operation"),
         ] {
             let (traversal, _) = parser::parse_traversal(FileId::default(), text.as_bytes());
             let traversal = traversal.expect("it is a reference");
             let answer = match schema.follow(&traversal.steps) {
                 Ok(Followed::Block) => "block".to_owned(),
-                Ok(Followed::Attribute(ty, rest)) => format!("{}, {} more", ty.friendly_name(), rest.len()),
+                Ok(Followed::Attribute(ty, rest)) => format!("{}, {} left", ty.friendly_name(), rest.len()),
                 Err(problem) => problem.summary.to_string(),
             };
             assert_eq!(answer, expected, "{text}");

@@ -1,7 +1,8 @@
-//! What a provider may answer: the object it is asked to plan, and whether a plan or a result keeps to the rules.
+//! Valid responses of a provider: the object it is asked to plan, and whether a plan or a result follows the rules.
 //!
-//! A configured value counts; what the provider sets by itself is computed; what was planned comes true. Everything here
-//! is linear in the size of the objects, elements of sets included as far as their known attributes tell them apart.
+//! A configured value must stay; values that the provider sets by itself are computed; planned values must come true.
+//! All checks are linear in the size of the objects, elements of sets included as far as their known attributes
+//! distinguish them.
 
 mod compatible;
 mod normalize;
@@ -21,12 +22,12 @@ pub use proposed::{planned_unknown, proposed_new};
 pub use values::same;
 pub(crate) use values::{child, object_like};
 
-/// A rule that a provider did not keep. Written for the people who make the provider.
+/// A violation of a rule by a provider. Written for its developers.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// Where in the object; empty for the object itself.
+    /// Path in the object; empty for the object itself.
     pub path: Path,
-    /// What is wrong, without full stop.
+    /// The error, without full stop.
     pub message: EcoString,
 }
 

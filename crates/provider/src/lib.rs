@@ -1,7 +1,7 @@
 //! The contract with providers, without the wire: schemas, configuration by schema, and the provider that is built in.
 //!
 //! A [`Schema`] says what a block may contain; [`decode()`] makes a value of a body by it, with `dynamic` blocks expanded.
-//! What an expression means is asked through [`EvalExpr`]: this crate does not evaluate.
+//! Values of expressions come from [`EvalExpr`]: this crate does not evaluate.
 //!
 //! Invariant: nothing here knows files, processes, time or randomness, and nothing here knows resources of the
 //! configuration.
@@ -50,4 +50,4 @@ pub use schema::{
 pub use schema_marks::DeprecatedOf;
 pub use schemas::{SchemaSource, Schemas};
 pub use waiting::Waiting;
-pub use walk::{each_expression, references};
+pub use walk::{DecidingExpression, each_expression, expressions_at, references};

@@ -1,6 +1,6 @@
-//! Providers that do nothing: for tests, in the place of real ones.
+//! Providers that do nothing: for tests, instead of real ones.
 //!
-//! A [`Mock`] says what is wrong with a configuration as the provider itself does, but never asks it for anything else: it
+//! A [`Mock`] validates a configuration as the provider itself does, but never asks it for anything else: it
 //! has an object ready for every resource, made of the configuration, of what the test says, and of made-up values.
 //! [`Substitutions`] says what a test replaces: provider configurations, single resources, modules. [`Substituted`] is the layer over
 //! other providers that starts mocks for the replaced configurations.
@@ -34,17 +34,17 @@ use generate::Generator;
 
 /// A provider that does nothing.
 pub struct Mock {
-    /// Who says what is valid.
+    /// Source of the schema.
     inner: Arc<dyn Provider>,
-    /// What the test says about the resource: an object, or null.
+    /// Values of the test for the resource: an object, or null.
     given: Value,
     seed: u64,
-    /// What made-up values depend on, beside the seed.
+    /// Name that generated values depend on, beside the seed.
     name: EcoString,
 }
 
 impl Mock {
-    /// In the place of a provider. `given` is an object, or null.
+    /// Replaces a provider. `given` is an object, or null.
     pub fn new(inner: Arc<dyn Provider>, given: Value, seed: u64, name: EcoString) -> Mock {
         Mock { inner, given, seed, name }
     }
@@ -130,7 +130,7 @@ impl Provider for Mock {
         let Some(block) = schema.resources.get(&kind).map(|schema| &schema.block) else {
             return ready(self.managed(&kind, &Value::null_dynamic(), &Value::null_dynamic()).map(|_| Vec::new()));
         };
-        // Nothing is there to be found, so what is imported is made up around the id.
+        // There is no real object, so the imported one is generated around the id.
         let mut known = block.empty_value().entries().unwrap_or_default();
         if let ImportBy::Id(id) = by
             && let Some((_, value)) = known.iter_mut().find(|(name, _)| name == "id")
@@ -174,7 +174,7 @@ impl Provider for Mock {
     }
 }
 
-/// What a mock provider says about its resources.
+/// Values of a mock provider for its resources.
 #[derive(Clone, Debug, Default)]
 pub struct MockDefaults {
     /// For all resources of a type.
@@ -186,7 +186,7 @@ pub struct MockDefaults {
 }
 
 impl MockDefaults {
-    /// What it says about an instance of the provider configuration.
+    /// Values for an instance of the provider configuration.
     fn of(&self, key: Option<&InstanceKey>) -> &MockDefaults {
         let own = match key {
             Some(InstanceKey::String(key)) => self.instances.get(key),
@@ -196,7 +196,7 @@ impl MockDefaults {
     }
 }
 
-/// What a test replaces. Nothing, unless said otherwise.
+/// Replacements of a test. Empty by default.
 #[derive(Clone, Debug, Default)]
 pub struct Substitutions {
     /// Provider configurations that are mocks.

@@ -1,4 +1,4 @@
-//! What a provider finds wrong with a configuration it got as a value, and where in the body that is.
+//! Problems of a provider with a configuration that it got as a value, and their locations in the body.
 
 use ecow::EcoString;
 use yuba_syntax::body::{AttributeSchema, BlockSchema as BlockHeader};
@@ -9,16 +9,16 @@ use yuba_value::{Mark, Path, PathStep, Value, View};
 use crate::diagnostics;
 use crate::schema::{Attribute as AttributeSchemaOf, AttributeType, BlockSchema, NestedAttribute};
 
-/// One thing that is wrong.
+/// A problem.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// What to tell, without a place.
+    /// The message, without a location.
     pub diagnostic: Diagnostic,
-    /// Where.
+    /// The location.
     pub location: ProblemLocation,
 }
 
-/// Where something is wrong, as seen by who has only the value.
+/// Path of a problem in a value.
 #[derive(Clone, Debug)]
 pub enum ProblemLocation {
     /// It was not said.
@@ -39,7 +39,7 @@ impl Problem {
         Problem { diagnostic, location: ProblemLocation::Nowhere }
     }
 
-    /// The same with a place in the body that the value comes from, and with the object's address.
+    /// The same with the location in the body that the value comes from, and with the object's address.
     #[must_use]
     pub fn in_body(self, body: &Body, address: Option<&EcoString>) -> Diagnostic {
         let mut diagnostic = self.diagnostic;
@@ -56,8 +56,8 @@ impl Problem {
     }
 }
 
-/// The place in a body that a value in the block's object comes from; where something missing would be added if it is
-/// not there, or if it is in a block that a `dynamic` block makes.
+/// The location in a body that a value in the block's object comes from; for a missing value, or one in a block from a
+/// `dynamic` block, the location where it would be added.
 pub fn locate(body: &Body, path: &Path) -> Span {
     let (steps, index) = match path.0.split_last() {
         Some((PathStep::Index(key), steps)) => (steps, Some(key)),
@@ -191,7 +191,7 @@ pub fn ephemeral_problems(schema: &BlockSchema, value: &Value) -> Vec<Problem> {
     problems
 }
 
-/// The attribute a path leads to or into; the path itself if there is none.
+/// The attribute a path leads to or into; the path itself if there is no such attribute.
 fn innermost_attribute<'s>(schema: &'s BlockSchema, path: &Path) -> (Option<&'s AttributeSchemaOf>, Path) {
     for length in (1..=path.0.len()).rev() {
         let steps = path.0.get(..length).unwrap_or_default();

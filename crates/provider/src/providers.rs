@@ -30,6 +30,10 @@ pub trait Providers: Send + Sync {
     /// Starts the provider of a provider configuration. Called once for each instance of the configuration.
     fn start(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>>;
 
+    /// A plan changes an object of an instance of a provider configuration. If the plan is applied, the provider is started for
+    /// the same instance again. Called once for each instance and plan.
+    fn change_planned(&self, _config: &AbsProviderConfig) {}
+
     /// A provider that is never configured. It validates configurations, and those of its functions can be called that its
     /// schema declares. All callers share it.
     fn unconfigured(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>>;

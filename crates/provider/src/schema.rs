@@ -25,13 +25,13 @@ pub struct ProviderSchema {
     pub functions: BTreeMap<EcoString, Signature>,
     /// `provider_meta` blocks, if there can be any.
     pub meta: Option<Schema>,
-    /// What identifies objects of managed resource types, for those types that have it.
+    /// Identity schemas of managed resource types that have one.
     pub identities: BTreeMap<EcoString, IdentitySchema>,
     /// Wants to be asked when the plan is to destroy an object.
     pub plan_destroy: bool,
 }
 
-/// What identifies an object, and the version of what is stored of it.
+/// Attributes of an identity, and the version of its stored form.
 #[derive(Clone, Debug)]
 pub struct IdentitySchema {
     /// Counts up when stored identities of older versions have to be upgraded.
@@ -49,7 +49,7 @@ pub struct Schema {
     pub block: BlockSchema,
 }
 
-/// What a block may contain. Everything that follows from the attributes and blocks is found once, when it is made.
+/// Content of a block. Everything that follows from the attributes and blocks is computed once, when it is made.
 #[derive(Clone, Debug)]
 pub struct BlockSchema {
     attributes: BTreeMap<EcoString, Attribute>,
@@ -58,7 +58,7 @@ pub struct BlockSchema {
     pub description: EcoString,
     /// The description is Markdown.
     pub markdown: bool,
-    /// Set if it should not be used any more; what to do instead, or an empty text.
+    /// Set if it is deprecated: the replacement, or an empty string.
     pub deprecated: Option<EcoString>,
     /// Ephemeral values may be anywhere in it.
     pub ephemeral: bool,
@@ -86,7 +86,7 @@ struct Derived {
 /// One attribute.
 #[derive(Clone, Debug)]
 pub struct Attribute {
-    /// What it holds.
+    /// Its value.
     pub ty: AttributeType,
     /// Has to be set.
     pub required: bool,
@@ -98,7 +98,7 @@ pub struct Attribute {
     pub sensitive: bool,
     /// May be set to ephemeral values; is never stored.
     pub write_only: bool,
-    /// Set if it should not be used any more; what to do instead, or an empty text.
+    /// Set if it is deprecated: the replacement, or an empty string.
     pub deprecated: Option<EcoString>,
     /// For people.
     pub description: EcoString,
@@ -106,7 +106,7 @@ pub struct Attribute {
     pub markdown: bool,
 }
 
-/// What an attribute holds.
+/// Value of an attribute.
 #[derive(Clone, Debug)]
 pub enum AttributeType {
     /// A value of a type.
@@ -118,26 +118,26 @@ pub enum AttributeType {
 /// Objects whose attributes have a schema of their own.
 #[derive(Clone, Debug)]
 pub struct NestedAttribute {
-    /// How many, and how they are collected.
+    /// Nesting mode.
     pub nesting: Nesting,
-    /// What each has.
+    /// Attributes of each object.
     pub attributes: BTreeMap<EcoString, Attribute>,
 }
 
 /// A block type inside of a block.
 #[derive(Clone, Debug)]
 pub struct NestedBlock {
-    /// How many, and how they are collected.
+    /// Nesting mode.
     pub nesting: Nesting,
-    /// How many there are at least. For a single block, 1 makes it required.
+    /// Minimum number. For a single block, 1 makes it required.
     pub min: u32,
-    /// How many there are at most; 0 is no limit.
+    /// Maximum number; 0 is unlimited.
     pub max: u32,
-    /// What each contains.
+    /// Content of each block.
     pub block: BlockSchema,
 }
 
-/// How many objects there are, and how they are collected.
+/// Nesting mode of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Nesting {
     /// One or none: an object or null.
@@ -204,7 +204,7 @@ impl BlockSchema {
     pub fn blocks(&self) -> &BTreeMap<EcoString, NestedBlock> {
         &self.blocks
     }
-    /// The type of the objects that such blocks become. Has `any` inside where only the value tells.
+    /// The type of the objects that such blocks become. Contains `any` where only the value determines it.
     pub fn implied_type(&self) -> &Type {
         &self.derived.implied_type
     }
@@ -212,11 +212,11 @@ impl BlockSchema {
     pub fn spec_type(&self) -> &Type {
         &self.derived.spec_type
     }
-    /// What to ask a body for.
+    /// Body schema.
     pub fn body_schema(&self) -> &BodySchema {
         &self.derived.body_schema
     }
-    /// What to ask a body for whose `dynamic` blocks are not expanded yet.
+    /// Body schema for a body whose `dynamic` blocks are not expanded yet.
     pub(crate) fn dynamic_body_schema(&self) -> &BodySchema {
         &self.derived.dynamic_body_schema
     }
@@ -239,7 +239,7 @@ impl BlockSchema {
         self.derived.has_write_only
     }
 
-    /// What an empty block becomes, nothing being required.
+    /// Value of an empty block, without required attributes.
     pub fn empty_value(&self) -> Value {
         let attributes =
             self.attributes.iter().map(|(name, schema)| (name.clone(), Value::null(schema.implied_type())));
@@ -401,11 +401,11 @@ impl NestedBlock {
             Nesting::Map => Type::map(object),
         }
     }
-    /// The type of what all blocks of this type together become. Is `any` where only the value tells.
+    /// The type of the value of all blocks of this type together. Is `any` where only the value determines it.
     pub fn implied_type(&self) -> Type {
         self.spec_type().without_optional()
     }
-    /// What it becomes when there is no such block.
+    /// The value without such a block.
     pub fn empty_value(&self) -> Value {
         let element = self.block.implied_type().clone();
         match self.nesting {

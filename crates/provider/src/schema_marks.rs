@@ -1,4 +1,4 @@
-//! Marks that a schema asks for, and the places of attributes of a kind in a value.
+//! Marks that a schema requires, and the paths of attributes of a kind in a value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use yuba_value::{Deprecation, Mark, Marks, Path, PathStep, Value, View};
 use crate::diagnostics::path_text;
 use crate::schema::{Attribute, AttributeType, BlockSchema, NestedAttribute, NestedBlock, Nesting};
 
-/// Whose attributes are deprecated, for those who hear of it.
+/// The owner of deprecated attributes, for the choice of warnings.
 #[derive(Clone, Copy, Debug)]
 pub struct DeprecatedOf<'a> {
     /// The address of the resource, as it is referred to.
     pub symbol: &'a str,
     /// The address of its module; empty for the root module.
     pub module: &'a str,
-    /// It belongs to a module of somebody else.
+    /// It belongs to an external module.
     pub remote: bool,
 }
 
 impl BlockSchema {
-    /// The value with what is sensitive, deprecated or ephemeral by this schema marked so. Deprecation is marked only if
-    /// it is said whose. Marks of elements of sets are marks of the set.
+    /// The value with marks on the parts that are sensitive, deprecated or ephemeral by this schema. Deprecation is
+    /// marked only if the owner is given. Marks of elements of sets are marks of the set.
     pub fn mark(&self, value: &Value, of: Option<DeprecatedOf<'_>>) -> Value {
         if !self.asks_for_marks() {
             return value.clone();
@@ -35,11 +35,12 @@ impl BlockSchema {
         self.ephemeral || self.deprecated.is_some() || self.has_marks_inside()
     }
 
-    /// Where sensitive attributes are in a value, whatever they hold. Attributes inside of a sensitive one are left out.
+    /// Paths of sensitive attributes in a value, whatever their values. Attributes inside of a sensitive one are left
+    /// out.
     pub fn sensitive_paths(&self, value: &Value) -> Vec<Path> {
         self.paths_of(value, &|attribute| attribute.sensitive)
     }
-    /// Where write-only attributes are in a value.
+    /// Paths of write-only attributes in a value.
     pub fn write_only_paths(&self, value: &Value) -> Vec<Path> {
         match self.has_write_only() {
             true => self.paths_of(value, &|attribute| attribute.write_only),
@@ -47,8 +48,8 @@ impl BlockSchema {
         }
     }
 
-    /// The value with write-only attributes that are not marked as ephemeral any more: what a provider answers for them
-    /// is always null, and can be stored and used like everything else.
+    /// The value with write-only attributes that are no longer marked as ephemeral: a provider always returns null for
+    /// them, which can be stored and used like any other value.
     pub fn unmark_write_only(&self, value: &Value) -> Value {
         if value.is_deeply_unmarked() {
             return value.clone();

@@ -1,5 +1,5 @@
-//! The schemas of all types of one kind. Where they come from afar, each is read when somebody asks for it: a provider
-//! may have a thousand types of which a configuration uses three.
+//! The schemas of all types of one kind. Where they come from a remote provider, each is read on the first use: a
+//! provider may have a thousand types of which a configuration uses three.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use ecow::EcoString;
 
 use crate::schema::Schema;
 
-/// Where schemas come from that are read when they are asked for.
+/// Source of schemas that are read on demand.
 pub trait SchemaSource: Send + Sync {
     /// Reads one. `None` if it cannot be read after all.
     fn read(&self, name: &str) -> Option<Schema>;
@@ -46,11 +46,11 @@ impl Schemas {
     pub fn iter(&self) -> impl Iterator<Item = (&EcoString, &Schema)> {
         self.types.iter().filter_map(|(name, schema)| Some((name, self.read(name, schema)?)))
     }
-    /// How many types there are.
+    /// Number of types.
     pub fn len(&self) -> usize {
         self.types.len()
     }
-    /// Whether there are no types.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }
@@ -113,7 +113,7 @@ mod tests {
 
     impl SchemaSource for Recorded {
         fn read(&self, name: &str) -> Option<Schema> {
-            self.0.lock().expect("because nobody panics").push(name.to_owned());
+            self.0.lock().expect("because no thread panics").push(name.to_owned());
             (!name.ends_with('!')).then(|| Schema { version: name.len() as u64, ..Schema::default() })
         }
     }
@@ -123,7 +123,7 @@ mod tests {
         let source = Arc::new(Recorded(Mutex::default()));
         let mut schemas = Schemas::lazy(["a".into(), "bb".into(), "c!".into()], source.clone());
         schemas.insert("dddd".into(), Schema { version: 4, ..Schema::default() });
-        let read = || source.0.lock().expect("because nobody panics").join(" ");
+        let read = || source.0.lock().expect("because no thread panics").join(" ");
         assert!(schemas.contains_key("bb") && schemas.keys().count() == 4 && schemas.len() == 4);
         assert_eq!(read(), "");
         assert_eq!(schemas.get("bb").map(|schema| schema.version), Some(2));

@@ -13,7 +13,7 @@ use yuba_value::{Mark, Number, Type, Value, View, ops};
 use crate::decode::{EvalExpr, LocalNames};
 use crate::schema::{Attribute, AttributeType, BlockSchema, NestedAttribute, NestedBlock, Nesting};
 
-/// Which of the two schemas: where attributes may be written as blocks, or where not.
+/// Kind of the schema: attributes may be written as blocks, or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Legacy,
@@ -69,7 +69,7 @@ pub(crate) fn schema(kind: Kind) -> BlockSchema {
     BlockSchema::new(attributes).with_blocks(blocks)
 }
 
-/// A text as a body, and what shows places in it.
+/// A string as a body, and a printer of locations in it.
 pub(crate) fn parse(text: &str) -> (ParsedFile, Sources) {
     let mut sources = Sources::new();
     let file = sources.add(SourceFile::new("test", text.as_bytes()));

@@ -6,7 +6,7 @@ use yuba_value::{View, ops};
 use crate::testing::{Kind, Literals, parse, problems, schema, show};
 use crate::{decode, diagnostics, references};
 
-/// What is neither null nor empty, what is wrong, and what is referred to.
+/// Non-empty values, errors, and references.
 fn check(kind: Kind, text: &str, expect: Expect) {
     let schema = schema(kind);
     let (file, sources) = parse(text);
@@ -279,7 +279,7 @@ fn messages_about_blocks_have_the_words_that_tests_of_providers_look_for() {
 }
 
 #[test]
-fn mistakes_in_dynamic_blocks_are_reported() {
+fn errors_in_dynamic_blocks_are_reported() {
     check(
         Kind::Modern,
         r#"need = "x"

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::contract::Answer;
 
-/// Requests under way, each with a key.
+/// Pending requests, each with a key.
 pub struct Waiting<'a, K, T> {
     requests: VecDeque<(K, Request<'a, T>)>,
 }
@@ -41,14 +41,14 @@ impl<'a, K, T> Waiting<'a, K, T> {
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
-    /// Sends a request. It is under way from now on.
+    /// Sends a request. It is pending from now on.
     pub fn push(&mut self, key: K, answer: Answer<'a, T>) {
         let mut request = Request::Open(answer);
-        // Nobody is woken before the answer is waited for: then it is polled again.
+        // No waker is set before the response is awaited: then it is polled again.
         request.poll(&mut Context::from_waker(Waker::noop()));
         self.requests.push_back((key, request));
     }
-    /// The answer to the oldest request; none if there is no request. All requests make progress meanwhile.
+    /// The response to the oldest request, or none if no request is pending. All requests make progress meanwhile.
     pub async fn next(&mut self) -> Option<(K, T)> {
         poll_fn(|task| {
             self.requests.iter_mut().for_each(|(_, request)| request.poll(task));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn all_requests_are_under_way_and_answers_come_in_order() {
+    fn all_requests_run_and_responses_come_in_order() {
         let log = Arc::new(Mutex::new(Vec::new()));
         let mut waiting = Waiting::default();
         waiting.push("a", slow(1, 3, &log));

@@ -1,5 +1,5 @@
-//! Where the state is: from the configuration, the flags and the selected workspace to a store that is open, locked and
-//! read; and how a new state is saved.
+//! The backend of the state: from the configuration, the flags and the selected workspace to a store that is open,
+//! locked and read; and saving a new state.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, BackendConfiguration, LastResort, LocalBackend, LocalSettings, LockHolder, Saved, StateFiles, StateStore,
-    Storage, lock_left_behind, recovered_diagnostic, save_errored, workspace,
+    Backend, BackendConfiguration, CLOUD, Execution, LastResort, LocalBackend, LocalSettings, LockHolder, ReadAhead,
+    Saved, StateFiles, StatePart, StateStore, Storage, lock_left_behind, recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
 use yuba_eval::tree::{Purpose, unavailable_sources};
@@ -21,11 +21,12 @@ use crate::loaded::{LoadOptions, Loaded};
 use crate::module_install::Missing;
 use crate::project::Project;
 
-pub use yuba_backend::{BackendEnvironment, Backends};
+pub use yuba_backend::{BackendEnvironment, Backends, Reservation, SuccessorCheck};
 
 pub use locking::LockWait;
 
 pub(crate) use locking::acquire;
+use locking::{acquire_part, reserve};
 pub(crate) use overrides::overridden;
 pub(crate) use settings::{check_required, configured, is_out_of_reach};
 
@@ -34,32 +35,54 @@ mod locking;
 mod overrides;
 mod settings;
 pub(crate) mod setup;
+mod stored_variables;
 
-/// What the command line says about the state.
+/// Flags about the state.
 #[derive(Clone, Debug)]
 pub struct StateFlags {
     /// `-state`: read this file.
     pub state: Option<PathBuf>,
     /// `-state-out`: write this file.
     pub state_out: Option<PathBuf>,
-    /// `-backup`: keep the previous content here; `-` keeps none.
+    /// `-backup`: file for the previous content; `-` disables the backup.
     pub backup: Option<PathBuf>,
-    /// `-lock`: whether others are kept out.
+    /// `-lock`: whether to lock the state.
     pub lock: bool,
     /// `-lock-timeout`: how long to wait for others.
     pub lock_timeout: Duration,
+    /// Whether the version of a workspace on a server has to suit this version.
+    pub version: VersionCheck,
+}
+
+/// What happens if the version that a workspace is set to on a server does not suit this version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VersionCheck {
+    /// Nothing: the command cannot upgrade the format of the state.
+    #[default]
+    Skipped,
+    /// The command fails.
+    Required,
+    /// The command warns: `-ignore-remote-version`.
+    Warned,
 }
 
 impl Default for StateFlags {
     fn default() -> StateFlags {
-        StateFlags { state: None, state_out: None, backup: None, lock: true, lock_timeout: Duration::ZERO }
+        StateFlags {
+            state: None,
+            state_out: None,
+            backup: None,
+            lock: true,
+            lock_timeout: Duration::ZERO,
+            version: VersionCheck::Skipped,
+        }
     }
 }
 
-/// Why something could not be done, with the files that the messages point into.
+/// Reason of a failure, with the files that the messages point into.
 #[derive(Debug, Default)]
 pub struct Refusal {
-    /// Why.
+    /// Reason.
     pub problems: Diagnostics,
     /// Files that were read.
     pub sources: Sources,
@@ -77,7 +100,7 @@ impl From<Diagnostic> for Refusal {
     }
 }
 
-/// Where the states of a configuration are: an open storage and the selected workspace. Copies share the storage.
+/// The backend of a configuration: an open storage and the selected workspace. Copies share the storage.
 #[derive(Clone, Debug)]
 pub struct StateLocation {
     backends: Arc<Backends>,
@@ -86,7 +109,7 @@ pub struct StateLocation {
     pub(crate) configuration: BackendConfiguration,
     /// The workspace that is selected.
     pub workspace: String,
-    /// How states and plans are encrypted.
+    /// Encryption of states and plans.
     pub encryption: Encryption,
 }
 
@@ -140,12 +163,12 @@ pub fn about_journal(project: &Project) -> Diagnostics {
     if !has_journal {
         return Diagnostics::new();
     }
-    // What is wrong with the configuration is said by those who need it.
+    // Commands that need the configuration report its errors.
     let location = find(project, &StateFlags::default()).ok();
     location.and_then(|location| location.look().ok()).map(|opened| opened.notes).unwrap_or_default()
 }
 
-/// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
+/// Encryption of states in any backend: from the configuration, if it can be read.
 pub fn sealing(project: &Project) -> Option<Sealing> {
     let encryption = match project.has_configuration() {
         true => encryption::of(&root_of(project).ok()?),
@@ -164,7 +187,7 @@ fn root_of(project: &Project) -> Result<Loaded, Refusal> {
     }
 }
 
-/// Where the state of a configuration is.
+/// Location of the state of a configuration.
 pub fn state_location(configuration: &Loaded, flags: &StateFlags) -> Result<StateLocation, Diagnostics> {
     let project = &configuration.project;
     let in_use = match &configuration.planned_backend {
@@ -172,9 +195,20 @@ pub fn state_location(configuration: &Loaded, flags: &StateFlags) -> Result<Stat
         None => in_use(project, configured_or_explained(configuration)?)?,
     };
     let encryption = encryption::of(configuration)?;
-    let storage = opened_storage(project.backends(), &in_use, flags)?;
+    let mut storage = opened_storage(project.backends(), &in_use, flags)?;
+    if let Storage::Files(settings) = &mut storage {
+        settings.ahead.clone_from(&configuration.ahead);
+    }
     let (backends, workspace) = (Arc::clone(project.backends()), project.workspace().to_owned());
     Ok(StateLocation { backends, storage, configuration: in_use, workspace, encryption })
+}
+
+/// Begins to read the state file that a directory without a `backend` block has, if it is large. Most commands that change
+/// objects need it; where the state turns out to be elsewhere, the result is not used.
+pub(crate) fn read_ahead(project: &Project) -> Option<ReadAhead> {
+    let files = project.state_files();
+    let paths = LocalBackend::new(Arc::clone(files), LocalSettings::default()).paths(project.workspace());
+    ReadAhead::start(Arc::clone(files), paths.read)
 }
 
 /// Quirk: an unknown backend has another title where `init` does not report it.
@@ -201,8 +235,8 @@ fn configured_or_explained(configuration: &Loaded) -> Result<Option<BackendConfi
     })
 }
 
-/// What is wrong with a configuration that cannot be loaded, for a command that needs its state too. Where values for modules
-/// are not available, with the values for the `backend` block that are not available either.
+/// Errors of a configuration that cannot be loaded, for a command that needs its state too. Where values for modules
+/// are not available, includes the missing values of the `backend` block.
 pub(crate) fn not_loaded(mut configuration: Loaded) -> Refusal {
     let mut problems = std::mem::take(&mut configuration.diagnostics);
     if problems.iter().any(is_unavailable) && !is_out_of_reach(&configuration) {
@@ -220,7 +254,8 @@ fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
     }
 }
 
-/// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
+/// Location of the state at the last `init`, whatever is configured now. None where this version does not support the
+/// backend.
 pub(crate) fn last_state_location(configuration: &Loaded) -> Option<StateLocation> {
     let project = &configuration.project;
     let before = match initialized::read(project).ok()? {
@@ -234,11 +269,15 @@ pub(crate) fn last_state_location(configuration: &Loaded) -> Option<StateLocatio
 
 /// The backend that `init` was run with. Refuses to go on where that was another one or none: starting with an empty state
 /// would mean to forget all that exists.
-fn in_use(project: &Project, configured: Option<BackendConfiguration>) -> Result<BackendConfiguration, Diagnostics> {
+pub(crate) fn in_use(
+    project: &Project,
+    configured: Option<BackendConfiguration>,
+) -> Result<BackendConfiguration, Diagnostics> {
     let kind = configured.as_ref().map(BackendConfiguration::kind);
     let Some(before) = initialized::read(project)? else {
         return match kind {
             None => Ok(BackendConfiguration::default()),
+            Some(CLOUD) => Err(diagnostics::cloud_not_initialized(None).into()),
             Some(kind) => Err(crate::diagnostics::backend_not_initialized(kind).into()),
         };
     };
@@ -248,6 +287,7 @@ fn in_use(project: &Project, configured: Option<BackendConfiguration>) -> Result
             Err(crate::diagnostics::backend_changed(&before.kind, kind, &initialized::file(project.data_dir())).into())
         }
         Some(used) if is_for => Ok(used),
+        Some(used) if kind == Some(CLOUD) => Err(diagnostics::cloud_not_initialized(Some(used.kind())).into()),
         Some(used) => Err(crate::diagnostics::state_elsewhere(&used.location(), kind).into()),
     }
 }
@@ -306,7 +346,7 @@ impl StateLocation {
         StateLocation { encryption: other.encryption.clone(), ..self }
     }
 
-    /// Keeps a copy of its own of the state before each change, named by the time, unless the user has said where to.
+    /// Saves a backup of the state before each change, named by the time, unless the user has set a path.
     #[must_use]
     pub fn with_backup_of_its_own(mut self) -> StateLocation {
         if let Storage::Files(settings) = &self.storage
@@ -331,15 +371,16 @@ impl StateLocation {
         Ok(opened)
     }
 
-    /// Opens the state of the selected workspace to change it: nobody else may until it is closed. `waiting` follows a lock that
-    /// takes long.
+    /// Opens and locks the state of the selected workspace to change it. `waiting` reports a lock that takes long.
     pub fn open(
         &self,
         operation: &str,
         flags: &StateFlags,
         waiting: &mut dyn LockWait,
     ) -> Result<OpenState, OpenFailure> {
+        let about_version = self.check_version(flags.version).map_err(OpenFailure::Locked)?;
         let mut opened = self.opened().map_err(OpenFailure::Locked)?;
+        opened.notes.extend(about_version);
         opened.lock(operation, flags, waiting).map_err(OpenFailure::Locked)?;
         if let Err(problems) = opened.read() {
             let mut others = Diagnostics::new();
@@ -359,6 +400,29 @@ impl StateLocation {
         Ok(opened)
     }
 
+    /// Fails if the version of the selected workspace does not suit this version. The result is a warning that says so.
+    pub(crate) fn check_version(&self, check: VersionCheck) -> Result<Option<Diagnostic>, Diagnostics> {
+        if check == VersionCheck::Skipped {
+            return Ok(None);
+        }
+        let Some(mismatch) = self.backend().version_mismatch(&self.workspace)? else { return Ok(None) };
+        match check {
+            VersionCheck::Warned => Ok(Some(diagnostics::remote_version_ignored(&mismatch))),
+            _ => Err(diagnostics::remote_version_mismatch(&mismatch).into()),
+        }
+    }
+
+    /// Fails if operations of the selected workspace run on a server.
+    pub(crate) fn check_execution(&self) -> Result<(), Diagnostics> {
+        match self.backend().execution(&self.workspace)? {
+            Execution::Local => Ok(()),
+            Execution::Remote { mode } => {
+                let kind = self.configuration.kind();
+                Err(diagnostics::remote_execution(&self.workspace, kind, &mode).into())
+            }
+        }
+    }
+
     /// Fails where the arguments of the backend enable no locks.
     pub fn check_locks(&self) -> Result<(), Diagnostics> {
         match &self.storage {
@@ -367,7 +431,7 @@ impl StateLocation {
         }
     }
 
-    /// Takes away the lock that somebody has left on the state of the selected workspace.
+    /// Removes a stale lock from the state of the selected workspace.
     pub fn unlock(&self, id: &str) -> Result<(), Diagnostics> {
         self.store()?.force_unlock(id)
     }
@@ -375,7 +439,8 @@ impl StateLocation {
     fn opened(&self) -> Result<OpenState, Diagnostics> {
         let (store, sealing) = (self.store()?, self.encryption.state.clone());
         let backends = Arc::clone(&self.backends);
-        Ok(OpenState { store, backends, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
+        let (state, notes) = (None, Diagnostics::new());
+        Ok(OpenState { store, backends, sealing, is_locked: false, patience: Duration::ZERO, state, notes })
     }
 
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {
@@ -383,17 +448,17 @@ impl StateLocation {
     }
 }
 
-/// Why a state could not be opened.
+/// Reason why a state could not be opened.
 #[derive(Debug)]
 pub enum OpenFailure {
-    /// It could not be reached, or somebody else has it.
+    /// The state is unreachable or locked.
     Locked(Diagnostics),
-    /// It could not be read; and what else went wrong.
+    /// The state cannot be read; with the error of releasing the lock.
     Unreadable(Diagnostics, Diagnostics),
 }
 
 impl OpenFailure {
-    /// As one list, where a state that cannot be read is said under a title of the command.
+    /// As one list, where the error about an unreadable state has the title of the command.
     pub fn under(self, code: &'static Code) -> Diagnostics {
         match self {
             OpenFailure::Locked(problems) => problems,
@@ -412,9 +477,11 @@ pub struct OpenState {
     backends: Arc<Backends>,
     sealing: Option<Sealing>,
     is_locked: bool,
-    /// What was read; none where there is no state yet.
+    /// `-lock-timeout`
+    patience: Duration,
+    /// The state, or none if it does not exist yet.
     pub state: Option<State>,
-    /// What there is to say besides: no errors.
+    /// Warnings, without errors.
     pub notes: Diagnostics,
 }
 
@@ -425,13 +492,32 @@ impl OpenState {
         }
         let _span = tracing::info_span!("lock state", operation).entered();
         let holder = LockHolder::ourselves(operation, &self.backends.environment.variables);
-        let locked = acquire(self.store.as_mut(), &holder, flags.lock_timeout, waiting)?;
+        let locked = acquire_part(self.store.as_mut(), &holder, flags.lock_timeout, waiting)?;
+        self.patience = flags.lock_timeout;
         self.is_locked = true;
         self.notes.extend(locked.left_behind.as_ref().map(lock_left_behind));
         Ok(())
     }
 
-    fn read(&mut self) -> Result<(), Diagnostics> {
+    /// Locks what a plan reads and writes, where the store does not lock the state as a whole. `since` is the snapshot that the plan
+    /// was made from, if it is not the one that was read here.
+    pub(crate) fn reserve(
+        &mut self,
+        since: Option<u64>,
+        part: &StatePart,
+        waiting: &mut dyn LockWait,
+    ) -> Result<Reservation, Diagnostics> {
+        let _span = tracing::info_span!("lock objects").entered();
+        reserve(self.store.as_mut(), since, part, self.patience, waiting)
+    }
+
+    /// Number of the snapshot that was read, for a store that locks parts of a state.
+    pub(crate) fn snapshot(&self) -> Option<u64> {
+        self.store.snapshot()
+    }
+
+    /// Reads the state.
+    pub(crate) fn read(&mut self) -> Result<(), Diagnostics> {
         let _span = tracing::info_span!("read state").entered();
         let reading = self.store.read()?;
         self.state = reading.state;
@@ -470,7 +556,7 @@ impl OpenState {
         save_errored(&*self.backends.environment.files, Path::new(""), state, self.sealing.as_ref(), &way)
     }
 
-    /// Lets others at the state again; gives back what went wrong with that.
+    /// Releases the lock of the state; returns the diagnostics of a failure.
     pub fn close(mut self) -> Diagnostics {
         match self.is_locked {
             true => tracing::info_span!("unlock state").in_scope(|| self.store.unlock()).err().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The time, for those who wait: one thread that wakes others, started when somebody waits for the first time.
+//! Timers: one thread that wakes waiting tasks, started on the first use.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -21,7 +21,7 @@ impl Clock for SystemClock {
     }
     fn until(&self, when: i64) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         let millis = u64::try_from(when.saturating_sub(self.now())).unwrap_or(0);
-        // More than a year is as good as never, and surely a moment that can be expressed.
+        // More than a year is equivalent to never, and surely a moment that can be expressed.
         Box::pin(Sleep::new(Duration::from_millis(millis).min(Duration::from_secs(366 * 24 * 3600))))
     }
 }
@@ -32,7 +32,7 @@ pub(crate) struct Sleep {
     id: u64,
 }
 
-/// Whoever waits, by the moment they wait for; and whether somebody wakes them.
+/// Waiting tasks by their deadline; and whether the waking thread runs.
 type Waits = (BTreeMap<(Instant, u64), Waker>, bool);
 
 struct Alarm {
@@ -84,13 +84,13 @@ impl Future for Sleep {
         let mut waits = ALARM.waits();
         let is_new = waits.0.insert(key, task.waker().clone()).is_none();
         if !waits.1 {
-            // Without a thread nobody would be woken: then nothing is waited for.
+            // Without a thread no task would be woken: then nothing waits.
             if std::thread::Builder::new().name("clock".to_owned()).spawn(|| ALARM.run()).is_err() {
                 return Poll::Ready(());
             }
             waits.1 = true;
         }
-        // Whoever waits for longer than another is thought of when that one is woken.
+        // Later deadlines are set when the earlier task is woken.
         if is_new && waits.0.first_key_value().is_some_and(|(first, _)| *first == key) {
             ALARM.changed.notify_one();
         }
@@ -107,9 +107,9 @@ impl Drop for Sleep {
 /// Something that is done again and again while others work.
 #[derive(Clone, Copy)]
 pub struct Tick<'a> {
-    /// How often.
+    /// Interval.
     pub every: Duration,
-    /// What. It is done at once when somebody asks to stop.
+    /// The task. It runs at once when the user asks to stop.
     pub run: &'a dyn Fn(),
 }
 
@@ -131,14 +131,14 @@ pub(crate) fn run<T>(tick: Option<Tick<'_>>, interrupt: &Interrupt, work: impl F
         while interrupt.poll(seen.saturating_add(1), task).is_ready() && seen < u8::MAX {
             seen = interrupt.count();
             (tick.run)();
-            // What was done may be what the work waits for.
+            // The finished task may be the one that the work waits for.
             task.waker().wake_by_ref();
         }
         let now = sleep.get_or_insert_with(|| Box::pin(Sleep::new(tick.every)));
         if now.as_mut().poll(task).is_ready() {
             (tick.run)();
             let mut next = Box::pin(Sleep::new(tick.every));
-            // Registers whom to wake.
+            // Registers the task to wake.
             let _ = next.as_mut().poll(task);
             sleep = Some(next);
         }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_from_another_thread_is_heard_at_once() {
+    fn an_interrupt_from_another_thread_is_noticed_at_once() {
         let interrupt = Interrupt::new();
         let heard = Cell::new(0);
         let tick = Tick { every: Duration::from_secs(600), run: &|| heard.set(interrupt.count()) };

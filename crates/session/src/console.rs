@@ -31,17 +31,18 @@ use crate::operation::variables::{WithoutValue, root_variables};
 use crate::operation::{EngineInputs, Progress};
 use crate::project::Project;
 
+mod completing;
 mod diagnostics;
 
 /// The name of what was typed, in messages.
 const INPUT_NAME: &str = "<console-input>";
 
-/// What became of a line.
+/// Result of a line.
 #[derive(Debug)]
 pub enum Input {
     /// More lines are needed; so many brackets are open.
     Incomplete(usize),
-    /// All of an expression was there.
+    /// The expression is complete.
     Complete(ConsoleAnswer),
 }
 
@@ -52,7 +53,7 @@ pub enum ConsoleAnswer {
     Nothing,
     /// The user wants to leave.
     Exit,
-    /// The user wants to know how this works: [`HELP`].
+    /// The user asks for help: [`HELP`].
     Help,
     /// The value of an expression, and warnings.
     Value(Value, Diagnostics),
@@ -64,15 +65,14 @@ pub enum ConsoleAnswer {
     Failed(Diagnostics),
 }
 
-/// How the console works.
+/// Help of the console.
 pub const HELP: &str = "\
-Type an expression and press <enter> to see its value. What you could write after
-the equals sign of an argument works here too: operators, functions, for
-expressions, and references to what the configuration in this directory declares.
+Type an expression and press <enter> to see its value: operators, functions, for
+expressions, and references to declarations of the configuration in this directory.
 Try: [for s in [\"a\", \"b\"] : upper(s)]
 
-An expression with open brackets goes on in the next line, and so does one whose
-line ends with a backslash.
+An expression continues on the next line while a bracket is open, or if its line
+ends with a backslash.
 
 To leave, type \"exit\" and press <enter>, or press Control-C or Control-D.";
 
@@ -84,7 +84,7 @@ pub struct ConsoleSession {
     names: Option<Names>,
 }
 
-/// What expressions can refer to.
+/// Scope of expressions.
 struct Names {
     loaded: Loaded,
     /// The values of the root module's variables; those without value are unknown.
@@ -101,8 +101,9 @@ impl ConsoleSession {
         ConsoleSession { project, pending: Pending::default(), sources: Sources::new(), names: None }
     }
 
-    /// Loads the configuration of the project, so that expressions can refer to what it declares. The error: it cannot be
-    /// loaded. Mistakes in expressions of the configuration are no reason to give up; what depends on them is unknown.
+    /// Loads the configuration of the project, so that expressions can refer to its declarations. Fails if the
+    /// configuration cannot be loaded. Errors in its expressions do not stop the console; values that depend on them
+    /// are unknown.
     pub fn read(&mut self, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
         if !self.project.has_configuration() && self.project.variables().is_empty() {
             return Ok(Diagnostics::new());
@@ -249,7 +250,7 @@ impl ConsoleSession {
 }
 
 impl Names {
-    /// What an expression refers to that has no value, because what was given for it does not fit.
+    /// References of an expression to variables without a value, because the given one is invalid.
     fn valueless_in(&self, expr: &Expr) -> Diagnostics {
         let mut problems = Diagnostics::new();
         each_traversal(expr, &mut |traversal| {
@@ -270,7 +271,7 @@ fn repeats_modules(tree: &ConfigTree) -> bool {
     tree.iter().filter_map(|(id, _)| tree.call(id)).any(|call| !matches!(call.repetition, Repetition::Single))
 }
 
-/// Values of all objects of a configuration, as far as its state knows them, and mistakes in their expressions.
+/// Values of all objects of a configuration, as far as its state knows them, and errors in their expressions.
 fn values_of(
     loaded: &Loaded,
     variables: &BTreeMap<EcoString, Value>,
@@ -322,7 +323,7 @@ struct Pending {
 impl Pending {
     /// Adds a line. The answer: above zero more lines are needed, below zero something was closed that is not open.
     fn add(&mut self, line: &str) -> i64 {
-        // A backslash at the end asks for one more line; two of them are just text.
+        // A backslash at the end continues the expression on the next line; two of them are a literal backslash.
         let continues = line.ends_with('\\') && !line.ends_with("\\\\");
         let line = line.strip_suffix('\\').unwrap_or(line);
         if !line.is_empty() {

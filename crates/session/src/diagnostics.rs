@@ -25,8 +25,6 @@ yuba_syntax::catalogue! {
     FORMAT_FILE_NOT_WRITTEN = error "format-file-not-written", "Writing formatted file failed";
     /// A command needs a configuration and the directory has no configuration files.
     NO_CONFIGURATION_FILES = error "no-configuration-files", "No configuration files";
-    /// The configuration has a `cloud` block.
-    CLOUD_NOT_AVAILABLE = error "cloud-not-available", "Cloud backend not available";
     /// The configuration uses a backend that this version does not support.
     BACKEND_NOT_AVAILABLE = error "backend-not-available", "Backend not available yet";
     /// The configuration uses a backend type that does not exist.
@@ -35,13 +33,13 @@ yuba_syntax::catalogue! {
     BACKEND_NOT_INITIALIZED = error "backend-not-initialized", "Backend initialization required, please run \"yuba init\"";
     /// `-backend-config` is set and the configuration has no `backend` block.
     BACKEND_BLOCK_MISSING = warning "backend-block-missing", "Missing backend configuration";
-    /// The working directory was initialized with a backend and the configuration has none.
+    /// The working directory was initialized with a backend and the configuration has no `backend` block.
     BACKEND_REMOVED = error "backend-removed", "Backend initialization required, please run \"yuba init\"";
     /// The working directory was initialized with another backend than the configuration has.
     BACKEND_CHANGED = error "backend-changed", "Backend initialization required: please run \"yuba init\"";
     /// `init` runs with another backend than before, and no flag says whether to migrate the state.
     BACKEND_CONFIGURATION_CHANGED = error "backend-configuration-changed", "Backend configuration changed";
-    /// A command needs a state and the workspace has none.
+    /// A command requires a state and the workspace does not have one.
     STATE_NOT_FOUND = error "state-not-found", "No state file was found";
     /// The schemas of some providers in the state are not available.
     STATE_SCHEMAS_MISSING = error "state-schemas-missing", "Failed to load plugin schemas";
@@ -186,20 +184,42 @@ pub(crate) fn no_configuration(dir: &str) -> Diagnostic {
 }
 
 /// The action where the state is in a backend that is not supported. It is the same for every command.
+fn other_backend(kind: &str) -> String {
+    let compatible = match kind {
+        "oss" | "cos" => {
+            "Use OpenTofu with this backend, or migrate the state with OpenTofu to a backend that both support, such as \
+                          \"s3\" or \"http\".\n\n"
+        }
+        _ => "",
+    };
+    format!("{compatible}{OTHER_BACKEND}")
+}
+
 const OTHER_BACKEND: &str = "To store the state in a local file instead, add a file backend_override.tf with the following \
                              lines and run \"yuba init\":\n\n    terraform {\n      backend \"local\" {}\n    }\n\nCommands \
                              that do not use the state, such as \"yuba validate\", need only the modules and providers that \
                              \"yuba init -backend=false\" installs.";
 
-/// The `cloud` block.
-pub(crate) fn cloud_not_available(span: Span) -> Diagnostic {
-    Diagnostic::new(&CLOUD_NOT_AVAILABLE, "Yuba does not support \"cloud\" blocks.").hint(OTHER_BACKEND).at(span)
+/// A `backend` block with the label `cloud`.
+pub(crate) fn cloud_is_a_block(span: Span) -> Diagnostic {
+    let detail = "Backend type \"cloud\" does not exist.";
+    Diagnostic::new(&BACKEND_TYPE_UNKNOWN, detail).hint("Use a \"cloud\" block instead of this block.").at(span)
 }
 
 /// A backend that OpenTofu supports and this version does not.
 pub(crate) fn backend_not_available(kind: &str, span: Span) -> Diagnostic {
-    let detail = format!("This version of Yuba does not support the backend {kind:?}.");
-    Diagnostic::new(&BACKEND_NOT_AVAILABLE, detail).hint(OTHER_BACKEND).at(span)
+    let detail = match kind {
+        "oss" => {
+            "This version of Yuba does not support the backend \"oss\": it does not implement the requests and signatures of \
+                  Alibaba Cloud OSS and Tablestore."
+        }
+        "cos" => {
+            "This version of Yuba does not support the backend \"cos\": it does not implement the requests and signatures of \
+                  Tencent Cloud COS."
+        }
+        kind => &format!("This version of Yuba does not support the backend {kind:?}."),
+    };
+    Diagnostic::new(&BACKEND_NOT_AVAILABLE, detail).hint(other_backend(kind)).at(span)
 }
 
 /// A backend that does not exist.
@@ -242,12 +262,12 @@ const NOT_MIGRATABLE: &str = "This version of Yuba does not support that backend
 
 fn migrate_elsewhere(pointer: &Path) -> String {
     format!(
-        "Run \"tofu init -migrate-state\" to migrate the state. If the state is not needed any more, remove the file {}.",
+        "Run \"tofu init -migrate-state\" to migrate the state. If the state is no longer needed, remove the file {}.",
         pointer.display()
     )
 }
 
-/// Quirk: the title has a comma if the configuration has no backend any more, and a colon if it has another one.
+/// Quirk: the title has a comma if the configuration no longer has a backend, and a colon if it has another one.
 fn changed(now: Option<&str>) -> &'static Code {
     match now {
         None => &BACKEND_REMOVED,

@@ -1,7 +1,7 @@
-//! What the configuration and `TF_ENCRYPTION` say about encryption, made ready to encrypt with.
+//! Encryption settings of the configuration and `TF_ENCRYPTION`, ready for use.
 //!
-//! Messages never show values: passphrases and keys are among them. So texts of the environment are no source that a message
-//! could quote.
+//! Messages never show values: passphrases and keys are among them. So strings of the environment are not sources that
+//! a message could quote.
 
 mod diagnostics;
 
@@ -44,23 +44,23 @@ impl EvalExpr for ServiceArguments<'_> {
     }
 }
 
-/// What is encrypted, and how.
+/// Encrypted targets and their methods.
 #[derive(Clone, Debug, Default)]
 pub struct Encryption {
     /// The state.
     pub state: Option<Sealing>,
     /// Saved plans.
     pub plan: Option<Sealing>,
-    /// States of others that have no entry of their own.
+    /// Remote states without an entry of their own.
     pub remote_default: Option<Sealing>,
-    /// States of others, by address of the data source.
+    /// Remote states, by address of the data source.
     pub remote: BTreeMap<EcoString, Sealing>,
-    /// What there is to say besides: no errors.
+    /// Warnings, without errors.
     pub notes: Diagnostics,
 }
 
 impl Encryption {
-    /// How the state that a data source reads is encrypted: what is said for it, or for all others.
+    /// Encryption of the state that a data source reads: its own settings, or those for all other data sources.
     pub fn of_remote(&self, address: &AbsResourceInstance) -> Option<&Sealing> {
         let mut name = address.resource.name.to_string();
         if !address.module.is_root() {
@@ -75,10 +75,10 @@ impl Encryption {
     }
 }
 
-/// Where values of arguments come from.
+/// Sources of values of arguments.
 type Eval<'e> = &'e dyn Fn(&Expr, &StaticUse) -> (Value, Diagnostics);
 
-/// What a configuration and the environment ask for.
+/// Settings of a configuration and the environment.
 pub fn of(loaded: &Loaded) -> Result<Encryption, Diagnostics> {
     of_tree(&loaded.project, &loaded.tree, loaded.static_env())
 }
@@ -92,7 +92,7 @@ pub(crate) fn of_tree(project: &Project, tree: &ConfigTree, env: StaticEnv<'_>) 
     prepare(project, &wanted, &|expr, usage| statics.evaluate(ModuleId::ROOT, expr, usage))
 }
 
-/// What the environment asks for, where there is no configuration.
+/// Settings of the environment, where there is no configuration.
 pub fn of_environment(project: &Project) -> Result<Encryption, Diagnostics> {
     match merged(project, None)? {
         Some(wanted) => prepare(project, &wanted, &|expr, _| yuba_eval::constant(expr)),
@@ -100,7 +100,7 @@ pub fn of_environment(project: &Project) -> Result<Encryption, Diagnostics> {
     }
 }
 
-/// What is written in the configuration, with what the environment changes.
+/// Settings of the configuration, with the changes of the environment.
 fn merged(project: &Project, written: Option<config::Encryption>) -> Result<Option<config::Encryption>, Diagnostics> {
     let text = project.environment().get(VARIABLE).unwrap_or_default();
     if text.trim().is_empty() {

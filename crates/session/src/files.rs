@@ -47,6 +47,23 @@ impl Files for DiskFiles {
     fn is_dir(&self, path: &str) -> io::Result<bool> {
         Ok(fs::metadata(self.root.join(path))?.is_dir())
     }
+    fn both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+        // The parser limits nesting to what a stack of this size holds. Address space only.
+        let thread = || std::thread::Builder::new().name("parser".to_owned()).stack_size(256 << 20);
+        if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
+            let mut begun = false;
+            std::thread::scope(|scope| {
+                begun = thread().spawn_scoped(scope, &mut *second).is_ok();
+                first();
+            });
+            if begun {
+                return;
+            }
+        } else {
+            first();
+        }
+        second();
+    }
     fn identity(&self, dir: &str) -> EcoString {
         let real = fs::canonicalize(self.root.join(dir)).ok().and_then(|path| path.into_os_string().into_string().ok());
         real.map_or_else(|| dir.into(), EcoString::from)

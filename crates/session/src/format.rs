@@ -13,12 +13,12 @@ use crate::replace::replace;
 /// Endings of the files that have a canonical form.
 pub const ENDINGS: &[&str] = &[".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl"];
 
-/// What to format, and what to do with the result.
+/// Targets to format, and the output of the result.
 #[derive(Clone, Debug)]
 pub struct FormatRequest {
     /// Files, and directories whose files are meant.
     pub targets: Vec<PathBuf>,
-    /// What relative targets are relative to; names of files are shown relative to it.
+    /// Base of relative targets; names of files are shown relative to it.
     pub directory: PathBuf,
     /// Directories within directories too.
     pub recursive: bool,
@@ -44,10 +44,10 @@ impl Formatted {
     }
 }
 
-/// What went wrong, with the files that it happened in.
+/// Errors, with the files that they occurred in.
 #[derive(Debug, Default)]
 pub struct Problems {
-    /// What to tell the user.
+    /// Diagnostics for the user.
     pub diagnostics: Diagnostics,
     /// The files that the diagnostics point into.
     pub sources: Sources,
@@ -55,8 +55,8 @@ pub struct Problems {
 
 /// Formats files one by one, in the order of the targets and of their names, and hands each result over at once.
 ///
-/// A file with syntax errors is left alone. Problems with one file do not keep the others from being formatted; a target
-/// that does not exist ends the work.
+/// A file with syntax errors stays unchanged. Problems with one file do not stop formatting of the other files; a
+/// target that does not exist ends the command.
 pub fn format(request: &FormatRequest, each: &mut dyn FnMut(Formatted)) -> Problems {
     let mut work = Work { request, each, problems: Problems::default() };
     for target in &request.targets {
@@ -75,7 +75,7 @@ pub fn format(request: &FormatRequest, each: &mut dyn FnMut(Formatted)) -> Probl
     work.problems
 }
 
-/// Formats a text that is no file, such as standard input.
+/// Formats a text that is not from a file, such as standard input.
 pub fn format_text(name: &str, source: Vec<u8>) -> Result<Formatted, Problems> {
     let mut problems = Problems::default();
     match canonical(name, source, &mut problems) {
@@ -151,9 +151,9 @@ fn read(mut file: fs::File) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// The canonical form of a text; where it has syntax errors, they are noted and there is none.
+/// The canonical form of a text. Returns none and records the errors where the text has syntax errors.
 fn canonical(name: &str, source: Vec<u8>, problems: &mut Problems) -> Option<Formatted> {
-    // Most files have no mistakes and need no place among the sources: their diagnostics would point at it.
+    // Most files have no errors and are not added to the sources: only their diagnostics would point at them.
     let place = FileId(problems.sources.iter().count() as u32);
     let (tree, parsed) = parse_config(place, &source);
     if parsed.diagnostics.has_errors() {

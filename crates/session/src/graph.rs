@@ -1,4 +1,4 @@
-//! `graph`: the objects of a configuration in their order, for whoever draws them.
+//! `graph`: the objects of a configuration in their order, for drawing.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use crate::loaded::{LoadOptions, Loaded};
 use crate::operation::diagnostics;
 use crate::project::Project;
 
-/// What can be drawn.
+/// Types of graphs.
 pub struct Objects<'a> {
-    /// What depends on what.
+    /// Dependencies.
     pub graph: &'a RefGraph<'a>,
     /// The configuration.
     pub tree: &'a ConfigTree,
-    /// The state; empty if there is none.
+    /// The state; empty if it does not exist.
     pub state: &'a State,
     /// The plan, if one was given.
     pub plan: Option<&'a Plan>,
@@ -28,7 +28,7 @@ pub struct Objects<'a> {
     pub has_cycles: bool,
 }
 
-/// What is done with objects that depend on each other.
+/// Treatment of cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycles {
     /// They are an error.

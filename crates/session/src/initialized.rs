@@ -44,7 +44,7 @@ pub(crate) fn file(data_dir: &Path) -> PathBuf {
     data_dir.join("terraform.tfstate")
 }
 
-/// Reads the record; none if no backend was used.
+/// Reads the record. Returns none if no backend was used.
 pub(crate) fn read(project: &Project) -> Result<Option<Initialized>, Diagnostic> {
     let shown = file(project.data_dir());
     let content = match fs::read(project.path(&shown)) {
@@ -65,8 +65,8 @@ pub(crate) fn read(project: &Project) -> Result<Option<Initialized>, Diagnostic>
     Ok(Some(Initialized { kind: kind.to_owned(), configuration, hash }))
 }
 
-/// Writes the record of a backend and of its block, or that there is none. The record has the arguments that the user wrote:
-/// no values of environment variables and no defaults.
+/// Writes the record of a backend and of its block, or of the absence of a backend. The record has the arguments that
+/// the user wrote: no values of environment variables and no defaults.
 pub(crate) fn write(
     project: &Project,
     used: Option<(&BackendConfiguration, &BackendConfiguration)>,
@@ -76,7 +76,7 @@ pub(crate) fn write(
         None => json!({ "version": 3 }),
         Some((used, block)) => json!({
             "version": 3,
-            "backend": { "type": used.kind(), "config": used.arguments().to_json(), "hash": hash::of_block(block) },
+            "backend": { "type": used.kind(), "config": used.recorded().to_json(), "hash": hash::of_block(block) },
         }),
     };
     let path = project.path(&shown);

@@ -1,7 +1,7 @@
 //! Installing what a configuration needs: `get` and `init`.
 //!
-//! Local modules and the built-in provider are where they are already; what is left to do is to record them. Other modules
-//! are brought while the configuration is linked, because only then it is known which ones are needed.
+//! Local modules and the built-in provider need no download; they are only recorded. Other modules are downloaded while
+//! the configuration is linked, because only then it is known which ones are required.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,9 +16,10 @@ use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
 use crate::backend::setup::{SetUp, Setup};
-use crate::backend::{Refusal, StateFlags, configured};
+use crate::backend::{Refusal, StateFlags, configured, diagnostics as backend_diagnostics};
 use crate::diagnostics;
 use crate::encryption;
+use crate::initialized;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::manifest::write_manifest;
 use crate::migration::CopyApproval;
@@ -27,11 +28,21 @@ use crate::project::Project;
 use crate::prompt::Prompt;
 use crate::provider_install::{self, ProviderFlags, StateSource};
 
-/// What is going on.
+/// Progress of the installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InitEvent {
     /// The backend is looked at.
     Backend,
+    /// The server of the `cloud` block is looked at.
+    CloudBackend,
+    /// The `cloud` block is another than before.
+    CloudChanged,
+    /// The configuration has a `cloud` block now: the type of the backend before.
+    CloudEntered(EcoString),
+    /// The configuration no longer has a `cloud` block: the type of the backend now, if it has one.
+    CloudLeft(Option<EcoString>),
+    /// Several workspaces were copied to the server of the `cloud` block: all workspaces, and the selected one.
+    WorkspacesMigrated(Vec<String>, String),
     /// Modules are looked for.
     Modules {
         /// Also those that are installed already.
@@ -52,14 +63,14 @@ pub enum InitEvent {
     Module {
         /// Its address.
         path: EcoString,
-        /// Where it is.
+        /// Its directory.
         dir: EcoString,
     },
     /// The arguments of the backend are others than before.
     BackendChanged,
     /// The type of the backend is another than before: the types before and now.
     BackendTypeChanged(EcoString, EcoString),
-    /// The configuration has no backend any more: the type before.
+    /// The configuration no longer has a backend. The value is the previous type.
     Unconfiguring(EcoString),
     /// The state is stored locally again: the type before.
     BackendUnset(EcoString),
@@ -81,25 +92,25 @@ pub enum InitEvent {
     LockFileChanged,
 }
 
-/// What `init` should do.
+/// Options of `init`.
 pub struct InitRequest<'a> {
     /// The working directory.
     pub project: &'a Project,
-    /// Whom to ask for values.
+    /// Prompts for values.
     pub ask: Option<Ask>,
     /// Set up the backend.
     pub backend: bool,
-    /// What the arguments of the backend are instead of what its block says: `name=value`, or files with arguments.
+    /// Overrides of the arguments in the backend block: `name=value`, or files with arguments.
     pub backend_config: &'a [String],
     /// Use another backend than before without its state.
     pub reconfigure: bool,
-    /// Use another backend than before and bring the state along.
+    /// Migrate the state to another backend.
     pub migrate: bool,
     /// Whether states are copied without a prompt.
     pub copying: CopyApproval,
     /// Prompts for arguments of the backend and decisions about states; none if prompts are disabled.
     pub prompt: Option<Box<Prompt>>,
-    /// How states are locked.
+    /// Settings for locking states.
     pub flags: StateFlags,
     /// Install modules.
     pub modules: bool,
@@ -107,11 +118,11 @@ pub struct InitRequest<'a> {
     pub from_module: Option<&'a str>,
     /// Look for newer modules and providers.
     pub versions: Versions,
-    /// How providers are installed.
+    /// Options of provider installation.
     pub providers: ProviderFlags,
 }
 
-/// What became of it.
+/// Result.
 pub enum InitOutcome {
     /// There are no configuration files.
     Empty,
@@ -121,11 +132,12 @@ pub enum InitOutcome {
     Done(Report),
 }
 
-/// What was found on the way.
+/// Diagnostics.
 pub struct Report {
     /// Everything, once.
     pub problems: Diagnostics,
-    /// What programs are told again. Quirk: OpenTofu reads a configuration up to three times and tells warnings every time.
+    /// Diagnostics that JSON output repeats. Quirk: OpenTofu reads a configuration up to three times and reports
+    /// warnings every time.
     pub repeated: Diagnostics,
     /// All files that were read.
     pub sources: Sources,
@@ -146,7 +158,7 @@ impl Report {
     }
 }
 
-/// Installs modules only. Mistakes in how modules and providers go together are just warnings here.
+/// Installs modules only. Errors in the combination of modules and providers are only warnings here.
 pub fn get(project: &Project, ask: Option<Ask>, versions: Versions, emit: &mut dyn FnMut(InitEvent)) -> Report {
     let mut installer = Installer::new(project, versions, emit);
     let options = LoadOptions::new(Purpose::Install).asking(ask);
@@ -180,7 +192,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
         return InitOutcome::Empty;
     }
     let (first_ask, mut second_ask) = twice(request.ask.take());
-    // First it is seen whether modules have to be brought: the backend comes before that.
+    // First, find out whether modules have to be installed: the backend follows after that.
     let (mut any, mut of_root) = (false, false);
     let (missing, purpose) = match request.modules {
         true => (
@@ -216,7 +228,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
             Ok(SetUp { notes, selected }) => (notes, selected),
             Err(problems) => (problems, None),
         },
-        false => (Diagnostics::new(), None),
+        false => (unknown_last_backend(project), None),
     };
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs && !of_root {
@@ -274,12 +286,23 @@ fn load_and_bring(
 }
 
 /// Sets up the backend of the configuration.
+/// The error about the last used backend with `-backend=false`, which neither asks it nor configures it: its type is unknown.
+fn unknown_last_backend(project: &Project) -> Diagnostics {
+    // A record that cannot be read is reported by the commands that need it.
+    let last = initialized::read(project).ok().flatten();
+    let unknown = last.filter(|last| project.backends().find(&last.kind).is_none());
+    unknown.map_or_else(Diagnostics::new, |last| backend_diagnostics::last_backend_unknown(&last.kind).into())
+}
+
 fn set_up_backend(
     request: &InitRequest<'_>,
     configuration: &mut Loaded,
     emit: &mut dyn FnMut(InitEvent),
 ) -> Result<SetUp, Diagnostics> {
-    emit(InitEvent::Backend);
+    emit(match configuration.tree.root().module.cloud.is_some() {
+        true => InitEvent::CloudBackend,
+        false => InitEvent::Backend,
+    });
     let block = configured(configuration)?;
     let encryption = encryption::of(configuration)?;
     let mut done = Setup::new(request, &encryption, &mut configuration.sources, emit).run(block.as_ref())?;
@@ -287,8 +310,8 @@ fn set_up_backend(
     Ok(done)
 }
 
-/// What is to be recorded: the modules of the configuration, and those of before that are still there. Somebody who goes
-/// back to a configuration that calls them again need not bring them again.
+/// Modules to record: those of the configuration, and previously installed ones that still exist. So a user who goes
+/// back to a configuration that calls them does not need to install them again.
 fn records(configuration: &Loaded, versions: Versions) -> Manifest {
     let before = &configuration.manifest.modules;
     let now = configuration.tree.manifest().modules;
@@ -303,18 +326,18 @@ fn records(configuration: &Loaded, versions: Versions) -> Manifest {
     Manifest { modules }
 }
 
-/// Records the modules that are there although something failed, so that they need not be brought again.
+/// Records the installed modules although an error occurred, so that they are not installed again.
 fn record_rest(configuration: &Loaded, versions: Versions) {
     let mut manifest = records(configuration, versions);
     manifest.modules.retain(|_, installed| configuration.project.path(installed.dir.as_str()).is_dir());
     // The root module is always there.
     if manifest.modules.len() > 1 {
-        // What failed before is told, and has to be tried again anyway.
+        // Earlier failures are reported, and the installation is tried again.
         let _ = write_manifest(&configuration.project, &manifest);
     }
 }
 
-/// One who can be asked, for two who want to ask: every question is asked once.
+/// Prompts shared by two callers: every question is asked once.
 fn twice(ask: Option<Ask>) -> (Option<Ask>, Option<Ask>) {
     let Some(ask) = ask else { return (None, None) };
     let answers = Mutex::new(BTreeMap::new());
@@ -355,7 +378,7 @@ fn needs_modules(tree: &ConfigTree) -> bool {
         || root.tests.values().flat_map(|file| &file.runs).any(|run| run.module.is_some())
 }
 
-/// Tells which modules are new.
+/// Reports new modules.
 fn announce(configuration: &Loaded, versions: Versions, emit: &mut dyn FnMut(InitEvent)) {
     for (path, installed) in &configuration.tree.manifest().modules {
         let is_new = configuration.manifest.modules.get(path) != Some(installed);
@@ -365,7 +388,7 @@ fn announce(configuration: &Loaded, versions: Versions, emit: &mut dyn FnMut(Ini
     }
 }
 
-/// What is demanded of a provider's version.
+/// Constraint on a provider's version.
 pub(crate) fn constraints(requirement: &Requirement) -> Result<ProviderConstraints, Box<Diagnostic>> {
     let mut all = ProviderConstraints::default();
     for (text, span) in &requirement.constraints {
@@ -390,13 +413,13 @@ pub(crate) fn similar_providers<'a>(needed: impl Iterator<Item = &'a ProviderSou
 /// The requirements of the modules of a configuration, as a tree.
 #[derive(Clone, Debug)]
 pub struct RequirementTree {
-    /// What the module itself needs: providers and constraints on their versions.
+    /// Requirements of the module itself: providers and constraints on their versions.
     pub providers: Vec<(ProviderSource, ProviderConstraints)>,
-    /// What its tests and the modules it calls need, by label.
+    /// Requirements of its tests and of the modules it calls, by label.
     pub children: Vec<(EcoString, RequirementTree)>,
 }
 
-/// Which providers the modules of a configuration need, and which ones the objects in its state.
+/// Providers that the modules of a configuration require, and those of the objects in its state.
 pub fn requirements(
     project: &Project,
     ask: Option<Ask>,

@@ -1,4 +1,4 @@
-//! What a user can ask for, as library functions: which files, in which order, what is saved.
+//! The commands as library functions: which files they read, in which order, and what they save.
 //!
 //! Everything starts from a [`Project`]. An operation goes through phases, each a type: [`Project::load`] gives a [`Loaded`],
 //! [`Loaded::lock`] a [`Locked`], [`Locked::plan`] a [`Planned`], [`Planned::apply`] an [`Applied`]. Results and diagnostics
@@ -11,7 +11,9 @@ pub mod applied;
 pub mod backend;
 pub mod clock;
 pub mod console;
+pub mod doctor;
 pub mod encryption;
+pub mod explain;
 pub mod files;
 pub mod format;
 pub mod graph;
@@ -38,15 +40,17 @@ pub mod world;
 mod diagnostics;
 mod initialized;
 mod module_install;
+mod part;
 mod replace;
 mod validate;
 
 pub use applied::{Applied, ForgottenInstances};
 pub use console::{ConsoleAnswer, ConsoleSession, Input};
 pub use loaded::{LoadOptions, Loaded, TestFiles};
-pub use locked::{ConfigurationCheck, LockOptions, Locked};
+pub use locked::{ConfigurationCheck, LockOptions, Locked, RemoteWorkspaces};
 pub use operation::Progress;
 pub use planned::Planned;
 pub use project::{Project, ProjectSettings};
 pub use saved_plan::SavedPlan;
+pub use validate::EarlyProcesses;
 pub use world::SystemWorld;

@@ -23,11 +23,11 @@ use crate::project::Project;
 pub struct Snapshot {
     /// The files of all modules and symbol libraries, by path as shown to people.
     pub files: MemoryFiles,
-    /// What was installed.
+    /// Installed modules.
     pub manifest: Manifest,
     /// Values of the variables of the root module that were given.
     pub variables: BTreeMap<EcoString, Value>,
-    /// The backend that stores the state; none where the configuration decides.
+    /// The backend that stores the state, or none where the configuration decides.
     pub(crate) backend: Option<BackendConfiguration>,
 }
 

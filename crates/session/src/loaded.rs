@@ -1,7 +1,7 @@
 //! The first phase: a configuration that was read and linked, with the values given for its variables.
 
 use yuba_analysis::{Analysis, ModuleReader};
-use yuba_backend::BackendConfiguration;
+use yuba_backend::{BackendConfiguration, ReadAhead};
 use yuba_eval::graph::References;
 use yuba_eval::inputs::{Ask, Inputs};
 use yuba_eval::static_eval::StaticEnv;
@@ -24,22 +24,33 @@ pub enum TestFiles {
     Ignored,
 }
 
-/// How a configuration is loaded.
+/// Settings for loading a configuration.
 pub struct LoadOptions<'a> {
-    /// What the configuration is used for.
+    /// Purpose of the configuration.
     pub purpose: Purpose,
     /// Whether test files are loaded too.
     pub tests: TestFiles,
-    /// Asks for values of variables that have none.
+    /// Prompts for missing values of variables.
     pub ask: Option<Ask>,
     /// The configuration of a saved plan, which is read instead of the files in the working directory.
     pub snapshot: Option<&'a Snapshot>,
+    /// What the state is needed for.
+    pub state: StateUse,
+}
+
+/// Whether the command that loads a configuration reads the state afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateUse {
+    /// It may not.
+    Unknown,
+    /// It does: a large state file is read while the configuration is loaded.
+    Read,
 }
 
 impl<'a> LoadOptions<'a> {
-    /// The files in the working directory with the test files; nobody is asked for values.
+    /// The files in the working directory with the test files; no prompts for values.
     pub fn new(purpose: Purpose) -> LoadOptions<'a> {
-        LoadOptions { purpose, tests: TestFiles::Included, ask: None, snapshot: None }
+        LoadOptions { purpose, tests: TestFiles::Included, ask: None, snapshot: None, state: StateUse::Unknown }
     }
 
     /// The same without test files.
@@ -48,7 +59,13 @@ impl<'a> LoadOptions<'a> {
         LoadOptions { tests: TestFiles::Ignored, ..self }
     }
 
-    /// The same, with somebody who can be asked for values of variables.
+    /// The same, for a command that reads the state afterwards.
+    #[must_use]
+    pub fn with_state(self) -> LoadOptions<'a> {
+        LoadOptions { state: StateUse::Read, ..self }
+    }
+
+    /// The same, with prompts for values of variables.
     #[must_use]
     pub fn asking(self, ask: Option<Ask>) -> LoadOptions<'a> {
         LoadOptions { ask, ..self }
@@ -65,7 +82,7 @@ impl<'a> LoadOptions<'a> {
 pub struct Loaded {
     /// The project it belongs to.
     pub project: Project,
-    /// What it was loaded for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// Its modules.
     pub tree: ConfigTree,
@@ -77,17 +94,19 @@ pub struct Loaded {
     pub manifest: Manifest,
     /// Files that belong to symbol libraries.
     pub libraries: Vec<FileId>,
-    /// Mistakes found while reading and linking.
+    /// Errors found while reading and linking.
     pub diagnostics: Diagnostics,
     /// Whether it is the configuration of a saved plan.
     pub(crate) is_snapshot: bool,
     /// The backend of a saved plan, which is used instead of the one of the working directory.
     pub(crate) planned_backend: Option<BackendConfiguration>,
+    /// The state file, if it is large and is read while the configuration is loaded.
+    pub(crate) ahead: Option<ReadAhead>,
 }
 
 impl Project {
-    /// Reads and links the configuration. Its mistakes are in the result; without the values of variables or the record of
-    /// installed modules there is no configuration.
+    /// Reads and links the configuration. Its errors are in the result; without the values of variables or the record
+    /// of installed modules there is no configuration.
     pub fn load(&self, options: LoadOptions<'_>) -> Result<Loaded, Refusal> {
         let (loaded, found) = self.load_or_install(options, Missing::Told)?;
         Ok(Loaded { diagnostics: found.into_all(), ..loaded })
@@ -100,7 +119,8 @@ impl Project {
         missing: Missing<'_, '_>,
     ) -> Result<(Loaded, LinkDiagnostics), Refusal> {
         let _span = tracing::info_span!("load configuration", dir = self.dir()).entered();
-        let LoadOptions { purpose, tests, ask, snapshot } = options;
+        let LoadOptions { purpose, tests, ask, snapshot, state } = options;
+        let ahead = if state == StateUse::Read { backend::read_ahead(self) } else { None };
         let tests = self.test_dir().filter(|_| tests == TestFiles::Included);
         let mut reader = self.reader(tests, snapshot);
         let (inputs, mut problems) = read_inputs(self, None, reader.sources_mut());
@@ -110,7 +130,7 @@ impl Project {
         let inputs = match snapshot {
             None => inputs,
             Some(snapshot) => {
-                // Where they were given does not matter any more.
+                // From here on the source of the values is irrelevant.
                 let place = Span::default();
                 let values = snapshot.variables.iter().map(|(name, value)| (name.clone(), (value.clone(), place)));
                 inputs.planned(values.collect())
@@ -145,11 +165,12 @@ impl Project {
             diagnostics: Diagnostics::new(),
             is_snapshot: snapshot.is_some(),
             planned_backend: snapshot.and_then(|snapshot| snapshot.backend.clone()),
+            ahead,
         };
         Ok((loaded, found))
     }
 
-    /// How the root module of the project is linked.
+    /// Options for linking the root module of the project.
     pub(crate) fn link_options<'a>(&'a self, inputs: &'a Inputs, manifest: &'a Manifest, purpose: Purpose) -> Link<'a> {
         Link {
             root_dir: self.dir(),
@@ -175,7 +196,7 @@ impl Project {
 }
 
 impl Loaded {
-    /// The configuration without mistakes. With mistakes it is refused.
+    /// The configuration, which must not have errors. Fails with its errors.
     pub fn valid(self) -> Result<Loaded, Refusal> {
         match self.diagnostics.has_errors() {
             true => Err(Refusal { problems: self.diagnostics, sources: self.sources }),

@@ -23,7 +23,7 @@ use crate::encryption::Encryption;
 use crate::loaded::Loaded;
 use crate::operation::variables::{WithoutValue, root_variables};
 use crate::operation::{EngineInputs, Progress, diagnostics};
-use crate::validate::Validation;
+use crate::validate::{EarlyProcesses, Validation};
 use crate::workspaces::retitled;
 
 /// Whether the whole configuration has to be valid.
@@ -35,7 +35,7 @@ pub enum ConfigurationCheck {
     Evaluated,
 }
 
-/// How a state is locked for an operation.
+/// Settings for locking a state for an operation.
 pub struct LockOptions {
     /// The operation, as other processes see it in the lock.
     pub operation: &'static str,
@@ -45,6 +45,19 @@ pub struct LockOptions {
     pub parallelism: usize,
     /// Whether the whole configuration has to be valid.
     pub check: ConfigurationCheck,
+    /// What happens if operations of the workspace run on a server.
+    pub remote: RemoteWorkspaces,
+    /// Provider processes that start while the configuration is validated.
+    pub processes: EarlyProcesses,
+}
+
+/// What happens if operations of the selected workspace run on a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoteWorkspaces {
+    /// The operation is refused.
+    Refused,
+    /// The operation runs in this process anyway.
+    Accepted,
 }
 
 /// A valid configuration with its state, open and locked.
@@ -65,8 +78,8 @@ pub struct Locked<'l> {
 }
 
 impl Loaded {
-    /// The configuration without mistakes, after checking that its providers are selected and installed. A provider that is
-    /// missing makes [`Loaded::lock`] fail.
+    /// The configuration, which must not have errors, after checking that its providers are selected and installed. A
+    /// missing provider makes [`Loaded::lock`] fail.
     pub fn ready(self) -> Result<Loaded, Refusal> {
         let mut loaded = self.valid_with_backend()?;
         let found = loaded.project.providers().check(&loaded.tree, &mut loaded.sources);
@@ -84,18 +97,26 @@ impl Loaded {
             return Err(self.refuse(warnings));
         }
         let (references, deprecated_arguments) = match options.check == ConfigurationCheck::Full && !self.is_snapshot {
-            true => self.validated(options.parallelism, &mut warnings),
+            true => self.validated(options, &mut warnings),
             false => (self.references(), Diagnostics::new()),
         };
         if warnings.has_errors() {
             return Err(self.refuse(warnings));
         }
         let opened = state_location(self, &options.state).and_then(|location| {
+            if options.remote == RemoteWorkspaces::Refused {
+                location.check_execution()?;
+            }
             let opened = location.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
                 OpenFailure::Locked(problems) => retitled(problems, "error loading state: workspaces not supported"),
                 OpenFailure::Unreadable(problems, _) => problems,
             });
-            Ok((opened?, location.encryption, location.configuration))
+            let opened = opened?;
+            // The workspace may be new. What is open is closed where it goes out of use.
+            if options.remote == RemoteWorkspaces::Refused {
+                location.check_execution()?;
+            }
+            Ok((opened, location.encryption, location.configuration))
         });
         let (mut opened, encryption, backend) = match opened {
             Ok(opened) => opened,
@@ -126,9 +147,14 @@ impl Loaded {
 
     /// Validates the configuration. Adds its errors to `warnings`, or the warnings that planning does not repeat. The result
     /// is its reference graph, and warnings about deprecated variables that calls set.
-    fn validated(&self, parallelism: usize, warnings: &mut Diagnostics) -> (References<'_>, Diagnostics) {
-        let validation =
-            Validation { project: &self.project, sources: &self.sources, inputs: &self.inputs, parallelism };
+    fn validated(&self, options: &LockOptions, warnings: &mut Diagnostics) -> (References<'_>, Diagnostics) {
+        let validation = Validation {
+            project: &self.project,
+            sources: &self.sources,
+            inputs: &self.inputs,
+            parallelism: options.parallelism,
+            processes: options.processes,
+        };
         let (mut found, references) = validation.check(&self.tree);
         // Planning reports more about objects that depend on `enabled`, and nothing about modules that are not enabled.
         if found.iter().any(|problem| problem.is_error() && !problem.depends_on_enabled()) {
@@ -180,6 +206,16 @@ impl<'l> Locked<'l> {
         }
     }
 
+    /// Reads the state again, after other runs have changed it.
+    pub(crate) fn reread(&mut self) -> Result<(), Diagnostics> {
+        self.held.read()?;
+        self.warnings.extend(std::mem::take(&mut self.held.notes));
+        if let Some(state) = &mut self.held.state {
+            self.loaded.project.providers().adopt(&self.loaded.tree, state);
+        }
+        Ok(())
+    }
+
     /// Reads all objects again and saves the result, without changing anything else.
     pub fn refresh(mut self, options: &PlanOptions, progress: Progress<'_>) -> Applied {
         if self.state().iter().next().is_none() {
@@ -200,7 +236,7 @@ impl<'l> Locked<'l> {
         }
     }
 
-    /// Releases the lock. The result is what went wrong with that.
+    /// Releases the lock. Returns the diagnostics of a failure.
     pub fn end(self) -> Diagnostics {
         self.held.release()
     }
@@ -217,7 +253,7 @@ impl HeldState {
 
 impl Drop for HeldState {
     fn drop(&mut self) {
-        // Whoever does not ask for the failures has reported more important ones.
+        // A caller that ignores the failures has reported more important ones.
         drop(self.0.take().map(OpenState::close));
     }
 }

@@ -13,10 +13,10 @@ use yuba_value::{Value, json as value_json};
 use crate::diagnostics;
 use crate::project::Project;
 
-/// Where installed modules are recorded, in the directory for the data of a working directory.
+/// File that records installed modules, in the data directory of a working directory.
 pub const MANIFEST: &str = "modules/modules.json";
 
-/// Reads the record of installed modules; where there is none nothing is installed.
+/// Reads the record of installed modules. It is empty if the file does not exist.
 pub fn read_manifest(project: &Project) -> Result<Manifest, Diagnostic> {
     let path = project.data_dir().join(MANIFEST);
     let text = match project.files().read(&path.to_string_lossy()) {

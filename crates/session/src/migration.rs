@@ -3,19 +3,21 @@
 //! Workspaces are copied one after the other, each with both sides locked. The source never changes here. A write to the
 //! destination happens as a whole or not at all, so a failure leaves the workspace that it concerns as it was.
 
+mod cloud;
 mod inspection;
 
 use yuba_backend::workspace::DEFAULT_WORKSPACE;
 use yuba_backend::{
-    Backend, LocalBackend, LockHolder, StateStore, Storage, WORKSPACES_NOT_SUPPORTED, lock_left_behind,
+    Backend, CLOUD, LocalBackend, LockHolder, Naming, StateStore, Storage, SuccessorCheck, WORKSPACES_NOT_SUPPORTED,
+    lock_left_behind,
 };
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
 use crate::backend::diagnostics;
-use crate::backend::{StateLocation, acquire};
+use crate::backend::{StateLocation, VersionCheck, acquire};
 use crate::install::{InitEvent, InitRequest};
-use crate::prompt::confirmed;
+use crate::prompt::{Question, Typing, confirmed};
 use inspection::Inspection;
 
 /// Whether states are copied without a prompt.
@@ -41,7 +43,7 @@ impl Side {
             Storage::Files(settings) => {
                 Some(LocalBackend::new(location.backends().environment.files.clone(), settings.clone()))
             }
-            Storage::Store(_) => None,
+            Storage::Store(_) | Storage::Objects(_) => None,
         };
         Side { kind, backend: location.backend(), files }
     }
@@ -68,7 +70,7 @@ impl Side {
         self.backend.open(workspace).map_err(|problems| self.not_loaded(&problems))
     }
 
-    /// Reads a state; none where it has no content.
+    /// Reads a state. Returns none where it is empty.
     fn read(&self, store: &mut dyn StateStore) -> Result<Option<State>, Diagnostics> {
         let reading = store.read().map_err(|problems| self.not_loaded(&problems))?;
         Ok(reading.state.filter(|state| !state.is_empty()))
@@ -79,7 +81,7 @@ impl Side {
     }
 }
 
-/// What a copy came to.
+/// Result of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Copied {
     /// The destination has the state of the source.
@@ -112,7 +114,17 @@ impl<'m> Migration<'m> {
     /// Copies what the user wants to be copied. The result are the workspaces of the source that were copied.
     pub(crate) fn run(&mut self) -> Result<Vec<String>, Diagnostics> {
         let (from, to) = (self.source.workspaces()?, self.destination.workspaces()?);
+        self.check_versions(to.as_deref())?;
+        if self.destination.kind == CLOUD {
+            return self.move_to_cloud(from);
+        }
+        if let Naming::Only(name) = self.source.backend.naming() {
+            let copied = self.copy(&name, DEFAULT_WORKSPACE, self.request.copying)?;
+            self.selected.get_or_insert_with(|| DEFAULT_WORKSPACE.to_owned());
+            return Ok(if copied == Copied::Yes { vec![name] } else { Vec::new() });
+        }
         let copied = match (from, to) {
+            (Some(names), _) if names.is_empty() => return Ok(Vec::new()),
             (Some(names), to) if names != [DEFAULT_WORKSPACE] => match to {
                 Some(_) => return self.all(&names),
                 None => return self.current(),
@@ -120,6 +132,54 @@ impl<'m> Migration<'m> {
             _ => self.copy(DEFAULT_WORKSPACE, DEFAULT_WORKSPACE, self.request.copying)?,
         };
         Ok(if copied == Copied::Yes { vec![DEFAULT_WORKSPACE.to_owned()] } else { Vec::new() })
+    }
+
+    /// Fails if a workspace of the destination is set to a version that does not suit this version.
+    fn check_versions(&self, workspaces: Option<&[String]>) -> Result<(), Diagnostics> {
+        if self.request.flags.version != VersionCheck::Required {
+            return Ok(());
+        }
+        let default = [DEFAULT_WORKSPACE.to_owned()];
+        for workspace in workspaces.unwrap_or(&default) {
+            if let Some(mismatch) = self.destination.backend.version_mismatch(workspace)? {
+                return Err(diagnostics::remote_version_mismatch(&mismatch).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The workspace of the destination that a workspace of the source is copied to. A destination without default workspace
+    /// needs a name for it.
+    fn named(&mut self, to: &str) -> Result<String, Diagnostics> {
+        let naming = self.destination.backend.naming();
+        if to != DEFAULT_WORKSPACE || naming.has_default() {
+            return Ok(to.to_owned());
+        }
+        if let Naming::Only(name) = naming {
+            return Ok(name);
+        }
+        let name = self.new_name()?;
+        if self.request.project.workspace() == DEFAULT_WORKSPACE {
+            self.selected = Some(name.clone());
+        }
+        Ok(name)
+    }
+
+    /// Asks for the name of the workspace that the default workspace is copied to.
+    fn new_name(&self) -> Result<String, Diagnostics> {
+        let Some(prompt) = self.request.prompt.as_deref() else {
+            return Err(diagnostics::migration_not_confirmed().into());
+        };
+        let query = match self.destination.kind {
+            CLOUD => "Cloud backend requires all workspaces to be given an explicit name.".to_owned(),
+            kind => format!("The {kind:?} backend configuration only allows named workspaces!"),
+        };
+        let description = "Enter a name for the workspace that gets the state of the current default workspace.";
+        let question = Question { query: &query, description, typing: Typing::Shown };
+        let line = prompt(&question).map_err(|reason| diagnostics::new_workspace_not_named(&reason))?;
+        let name = line.trim();
+        crate::workspaces::check_name(name)?;
+        Ok(name.to_owned())
     }
 
     /// Asks before anything of several workspaces is copied.
@@ -183,7 +243,8 @@ impl<'m> Migration<'m> {
         let mut source = self.source.open(from)?;
         // A state without content needs no locks.
         let Some(state) = self.source.read(source.as_mut())? else { return Ok(Copied::No) };
-        let mut destination = self.destination.open(to)?;
+        let to = self.named(to)?;
+        let mut destination = self.destination.open(&to)?;
         let present = self.destination.read(destination.as_mut())?;
         if present.is_some_and(|present| is_same(&present, &state)) {
             return Ok(Copied::Yes);
@@ -212,7 +273,9 @@ impl<'m> Migration<'m> {
         // The copy has the lineage and the serial of the source, so plans and backups of it stay valid. OpenTofu counts the write,
         // and makes up another lineage in stores that were empty.
         let kinds = (self.source.kind, self.destination.kind);
-        destination.push(&state, true).map_err(|problems| diagnostics::state_not_copied(kinds, &problems))?;
+        destination
+            .push(&state, SuccessorCheck::Skipped)
+            .map_err(|problems| diagnostics::state_not_copied(kinds, &problems))?;
         Ok(Copied::Yes)
     }
 
@@ -226,8 +289,13 @@ impl<'m> Migration<'m> {
         let prompt = self.request.prompt.as_deref();
         let (old, new) = (self.source.kind, self.destination.kind);
         let (here, there) = (source.whereabouts(), destination.whereabouts());
-        let query = "Do you want to copy existing state to the new backend?";
+        let query = match new {
+            CLOUD => "Do you want to copy existing state to cloud backend?",
+            _ => "Do you want to copy existing state to the new backend?",
+        };
         let asked = match present {
+            // The user has been asked before.
+            None if new == CLOUD => Ok(true),
             None => {
                 let description = format!(
                     "The previous {old:?} backend has a state ({here}).\nThe newly configured {new:?} backend has no state \

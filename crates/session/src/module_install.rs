@@ -1,4 +1,4 @@
-//! Bringing the modules of a configuration to where it expects them, while it is linked.
+//! Installing the modules of a configuration while it is linked.
 
 mod diagnostics;
 
@@ -19,14 +19,14 @@ use crate::diagnostics::without_location;
 use crate::install::{InitEvent, Versions};
 use crate::project::Project;
 
-/// Brings modules.
+/// Installs modules.
 pub(crate) struct Installer<'a> {
     project: &'a Project,
     /// The directory in which modules are installed, as messages show it.
     data_dir: PathBuf,
-    /// Bring also what is there already.
+    /// Install existing modules again.
     pub(crate) upgrade: bool,
-    /// Told what is going on.
+    /// Receives progress events.
     pub(crate) emit: &'a mut dyn FnMut(InitEvent),
     tools: Option<(Registry, Fetcher)>,
 }
@@ -42,26 +42,26 @@ impl<'a> Installer<'a> {
         }
     }
 
-    /// Where a package is on this machine.
+    /// Location of a package on this machine.
     fn path(&self, package: &Path) -> PathBuf {
         self.project.path(package)
     }
 }
 
-/// What is done about modules that are not where a configuration expects them.
+/// Treatment of modules that are not installed.
 pub(crate) enum Missing<'m, 'a> {
-    /// They are told.
+    /// Problems are reported.
     Told,
-    /// That something is to be brought is noted.
+    /// Only the need for an installation is recorded.
     Noted {
         /// Whether there is anything.
         any: &'m mut bool,
         /// Whether a symbol library of the root module is among it.
         of_root: &'m mut bool,
-        /// Also what is there already is to be brought again.
+        /// Installed modules are installed again, too.
         upgrade: bool,
     },
-    /// They are brought.
+    /// Missing modules are installed.
     Brought(&'m mut Installer<'a>),
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Directories<'d, 'm, 'a> {
     pub(crate) reader: &'d mut ModuleReader,
     pub(crate) manifest: &'d Manifest,
     pub(crate) missing: Missing<'m, 'a>,
-    /// A directory beside its caller that is told when it was read.
+    /// A directory below its caller's, reported after it is read.
     awaited: Option<(EcoString, EcoString)>,
 }
 
@@ -142,7 +142,7 @@ fn is_right(reader: &ModuleReader, recorded: &Installed, wanted: &Wanted<'_>) ->
 }
 
 impl Installer<'_> {
-    /// Brings a module, or says why it cannot be brought.
+    /// Installs a module, or fails with the reason.
     fn install(&mut self, wanted: &Wanted<'_>) -> (Option<Installed>, Diagnostics) {
         let mut problems = Diagnostics::new();
         let key = wanted.key;

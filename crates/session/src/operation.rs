@@ -1,4 +1,5 @@
-//! What the phases of an operation share: progress, values of variables, the journal, and diagnostics that are reported once.
+//! Shared parts of the phases of an operation: progress, values of variables, the journal, and diagnostics that are
+//! reported once.
 
 pub(crate) mod diagnostics;
 pub(crate) mod journal;

@@ -1,23 +1,28 @@
-//! The third phase: a plan, made now or read from a file, with what there is to report about it.
+//! The third phase: a plan, created now or read from a file, with its diagnostics and report.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use ecow::EcoString;
+use yuba_backend::Reservation;
 use yuba_engine::{PlanOptions, Provisioners, generate};
+use yuba_eval::graph::RefGraph;
 use yuba_plan::{Mode, Plan, PlannedWarning, file};
 use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources, Span};
 
 use crate::applied::{Applied, ForgottenInstances};
+use crate::backend::LockWait;
 use crate::clock::{SystemClock, run};
 use crate::locked::Locked;
 use crate::operation::repeated::{ReportedUses, drop_checks, target_warnings};
 use crate::operation::{Progress, diagnostics};
+use crate::part;
 use crate::saved_plan::{SavedPlan, contents};
 
-/// Where a plan comes from.
+/// Source of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// It was made from the configuration and the state.
@@ -34,11 +39,15 @@ pub struct Planned<'l> {
     diagnostics: Diagnostics,
     /// Uses of deprecated objects that the diagnostics of the plan are about.
     reported: ReportedUses,
+    /// The snapshot that a saved plan was made from.
+    since: Option<u64>,
+    /// What the plan reads and writes is locked, and as the plan has read it.
+    is_reserved: bool,
 }
 
 impl<'l> Locked<'l> {
     /// Makes a plan. Where planning fails there may be a plan of the part that succeeded, or none.
-    pub fn plan(mut self, options: &PlanOptions, progress: Progress<'_>) -> Planned<'l> {
+    pub fn plan(self, options: &PlanOptions, progress: Progress<'_>) -> Planned<'l> {
         let (project, sources) = (&self.loaded.project, &self.loaded.sources);
         let context = project.context(self.engine_inputs(), progress, &SystemClock, project.world().now());
         let planning = yuba_engine::plan(context, self.state(), options);
@@ -52,10 +61,12 @@ impl<'l> Locked<'l> {
         if let Some(plan) = &mut plan {
             plan.warnings = planned_warnings(&found, sources);
         }
-        let mut diagnostics = std::mem::take(&mut self.warnings);
+        // They stay for a plan that is made again.
+        let mut diagnostics = self.warnings.clone();
         diagnostics.extend(found);
         let reported = ReportedUses::of(&diagnostics);
-        Planned { locked: self, plan, origin: Origin::Made, diagnostics, reported }
+        let (since, is_reserved) = (None, false);
+        Planned { locked: self, plan, origin: Origin::Made, diagnostics, reported, since, is_reserved }
     }
 
     /// Goes on with a saved plan. Fails where the plan is incomplete, or was made with other providers or from another state;
@@ -65,8 +76,12 @@ impl<'l> Locked<'l> {
             Ok(()) if !saved.plan.errored => {
                 let diagnostics = repeated_warnings(&saved.plan, &self.loaded.sources);
                 let reported = ReportedUses::of(&diagnostics);
-                let plan = Some(saved.plan);
-                return Ok(Planned { locked: self, plan, origin: Origin::Saved, diagnostics, reported });
+                let (since, mut plan) = (saved.snapshot_number, saved.plan);
+                if let (Some(_), Some(_), Some(state)) = (since, self.held.snapshot(), &self.held.state) {
+                    plan.prior_state = Arc::new(part::rebased(&plan, state));
+                }
+                let (plan, origin, is_reserved) = (Some(plan), Origin::Saved, false);
+                return Ok(Planned { locked: self, plan, origin, diagnostics, reported, since, is_reserved });
             }
             Ok(()) => diagnostics::incomplete_plan().into(),
             Err(problems) => problems,
@@ -84,15 +99,30 @@ impl<'l> Locked<'l> {
         }
         let mut problems = Diagnostics::new();
         problems.extend(saved.check_locks(self.loaded.project.providers().locks()).err());
-        problems.extend(saved.check_state(self.held.state.as_ref()).err());
+        problems.extend(saved.check_state(self.held.state.as_ref(), self.held.snapshot()).err());
         if problems.has_errors() { Err(problems) } else { Ok(()) }
     }
 }
 
 impl<'l> Planned<'l> {
-    /// The plan, or the part of it that could be made; none where nothing could be planned.
+    /// The plan or its valid part, or none where planning failed as a whole.
     pub fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
+    }
+
+    /// Takes the plan out, for a caller that only ends the operation then.
+    pub fn take_plan(&mut self) -> Option<Plan> {
+        self.plan.take()
+    }
+
+    /// The references of the configuration that the plan was made for.
+    pub fn references(&self) -> &RefGraph<'l> {
+        &self.locked.references.graph
+    }
+
+    /// The phase before, with the configuration of the plan.
+    pub(crate) fn locked(&self) -> &Locked<'l> {
+        &self.locked
     }
 
     /// Whether planning failed, so that the plan cannot be applied.
@@ -119,7 +149,7 @@ impl<'l> Planned<'l> {
             return Err(problem);
         }
         let Locked { loaded, backend, held, .. } = &self.locked;
-        let contents = contents(plan, loaded, backend, held.state.as_ref());
+        let contents = contents(plan, loaded, backend, held);
         let written = self.write(&contents, path);
         self.plan = Some(contents.plan);
         written
@@ -135,7 +165,7 @@ impl<'l> Planned<'l> {
         crate::replace::write_private(&target, &bytes).map_err(|error| unwritable(&error))
     }
 
-    /// Writes configuration for imported objects that have none to a new file. Whether there are any.
+    /// Writes configuration for imported objects without a block to a new file. Returns whether there are any.
     pub fn write_generated(&self, path: &Path) -> Result<bool, Diagnostic> {
         let changes = || self.plan.iter().flat_map(|plan| &plan.changes);
         if changes().all(|change| change.generated_config.is_none()) {
@@ -160,6 +190,43 @@ impl<'l> Planned<'l> {
         }
     }
 
+    /// Locks what the plan reads and writes, where the store of the state does not lock it as a whole. The plan is stale if other
+    /// runs have changed these objects after it has read them: nothing is locked then.
+    pub fn reserve(&mut self, waiting: &mut dyn LockWait) -> Result<Reservation, Diagnostics> {
+        let Some(plan) = self.plan.as_ref().filter(|_| !self.is_reserved && self.locked.held.snapshot().is_some())
+        else {
+            self.is_reserved = true;
+            return Ok(Reservation::Held);
+        };
+        let part = part::of_plan(
+            plan,
+            &self.locked.references.graph,
+            &self.locked.loaded.tree,
+            self.locked.held.state.as_ref(),
+        );
+        let reservation = self.locked.held.reserve(self.since, &part, waiting)?;
+        self.is_reserved = reservation == Reservation::Held;
+        Ok(reservation)
+    }
+
+    /// Drops a plan that is stale, and reads the state again.
+    pub fn renew(mut self) -> Result<Locked<'l>, Diagnostics> {
+        match self.locked.reread() {
+            Ok(()) => Ok(self.locked),
+            Err(mut problems) => {
+                problems.extend(self.locked.end());
+                Err(problems)
+            }
+        }
+    }
+
+    /// The error of a stale plan.
+    pub fn stale(self, addresses: &[String]) -> Diagnostics {
+        let mut problems = Diagnostics::from(diagnostics::stale_objects(addresses));
+        problems.extend(self.locked.end());
+        problems
+    }
+
     /// Applies the plan and saves the new state. The lock is released afterwards.
     pub fn apply(
         mut self,
@@ -178,13 +245,35 @@ impl<'l> Planned<'l> {
                 return Applied::not_begun(self.locked, contradictions);
             }
         }
+        match self.reserve_now(plan) {
+            Ok(plan) => self.carry_out(&plan, forgotten, provisioners, progress),
+            Err(problems) => Applied::not_begun(self.locked, problems),
+        }
+    }
+
+    /// Locks a plan that the caller has not reserved, without waiting.
+    fn reserve_now(&mut self, plan: Plan) -> Result<Plan, Diagnostics> {
+        self.plan = Some(plan);
+        match self.reserve(&mut || ())? {
+            Reservation::Held => Ok(self.plan.take().expect("because it was put there")),
+            Reservation::Stale(addresses) => Err(diagnostics::stale_objects(&addresses).into()),
+        }
+    }
+
+    fn carry_out(
+        mut self,
+        plan: &Plan,
+        forgotten: ForgottenInstances,
+        provisioners: &dyn Provisioners,
+        progress: Progress<'_>,
+    ) -> Applied {
         // Applying makes the checks again, and those results count.
         drop_checks(&mut self.diagnostics, plan.mode);
-        let mut applied = self.locked.carry_out(&plan, provisioners, progress);
+        let mut applied = self.locked.carry_out(plan, provisioners, progress);
         let mut diagnostics = self.diagnostics;
         diagnostics.extend(self.reported.new_among(std::mem::take(&mut applied.diagnostics)));
         let succeeded = !diagnostics.has_errors();
-        diagnostics.extend(target_warnings(&plan));
+        diagnostics.extend(target_warnings(plan));
         let is_error = forgotten == ForgottenInstances::Error;
         if plan.mode == Mode::Destroy && applied.counts.forgotten > 0 && succeeded && is_error {
             diagnostics.push(diagnostics::forgotten_instances());
@@ -215,8 +304,7 @@ impl<'l> Planned<'l> {
         applied.finish(diagnostics, self.locked)
     }
 
-    /// Leaves the plan alone and releases the lock. The result are the diagnostics that were not taken, and what went wrong
-    /// with the lock.
+    /// Drops the plan and releases the lock. Returns the remaining diagnostics and those of releasing the lock.
     pub fn end(self) -> Diagnostics {
         let mut diagnostics = self.diagnostics;
         diagnostics.extend(self.locked.end());

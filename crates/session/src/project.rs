@@ -50,7 +50,7 @@ pub struct ProjectSettings {
     pub environment: Environment,
     /// The CLI configuration and the services of hosts.
     pub hosts: Arc<Hosts>,
-    /// How providers are found and started.
+    /// Settings for finding and starting providers.
     pub providers: ProviderSettings,
     /// `-var` and `-var-file`, in the order given.
     pub variables: Vec<VariableFlag>,
@@ -175,7 +175,7 @@ impl Project {
         Project { workspace, ..self.clone() }
     }
 
-    /// Where a path that messages show is on this machine: relative ones start in the working directory.
+    /// The path on this machine for a path in messages: relative ones start in the working directory.
     pub fn path(&self, shown: impl AsRef<Path>) -> PathBuf {
         self.root.join(shown)
     }

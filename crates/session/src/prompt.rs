@@ -4,7 +4,7 @@ use yuba_syntax::Diagnostic;
 
 use crate::backend::diagnostics;
 
-/// Prompts the user for a line. The error says why there is none: `EOF` or `interrupted`.
+/// Prompts the user for a line. Fails with `EOF` or `interrupted`.
 pub type Prompt = dyn Fn(&Question<'_>) -> Result<String, String>;
 
 /// A question to the user.
@@ -27,7 +27,7 @@ pub enum Typing {
     Hidden,
 }
 
-/// Why a question has no answer.
+/// Reason for a prompt without an answer.
 pub(crate) enum Unanswered {
     /// Prompts are disabled.
     Disabled,
@@ -53,7 +53,7 @@ impl Unanswered {
     }
 }
 
-/// Asks a question that "yes" and "no" answer. After two other answers the answer is no.
+/// Asks a yes-or-no question. After two invalid answers it returns false.
 pub(crate) fn confirmed(prompt: Option<&Prompt>, query: &str, description: &str) -> Result<bool, Unanswered> {
     let Some(prompt) = prompt else { return Err(Unanswered::Disabled) };
     for _ in 0..2 {

@@ -1,5 +1,5 @@
-//! Bringing the providers of a configuration to where commands expect them: the half of `init` that is about providers,
-//! `providers lock` and `providers mirror`.
+//! Installing the providers of a configuration: the half of `init` that is about providers, `providers lock` and
+//! `providers mirror`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::install::{InitEvent, Report, constraints, similar_providers};
 use crate::loaded::{LoadOptions, Loaded};
 use crate::project::Project;
 
-/// What the command line says about installing providers.
+/// Flags about installing providers.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderFlags {
     /// Directories to look for packages in, instead of everything else.
@@ -37,7 +37,7 @@ pub struct ProviderFlags {
     pub upgrade: bool,
 }
 
-/// Installs the providers that a configuration and its state need, and keeps in mind which ones were selected.
+/// Installs the providers that a configuration and its state require, and records the selected versions.
 pub(crate) fn install(
     configuration: &mut Loaded,
     flags: &ProviderFlags,
@@ -88,7 +88,7 @@ pub(crate) fn install(
         .plugin_cache_dir
         .clone()
         .map(|dir| Cache { dir, may_break_lock_file: config.plugin_cache_may_break_lock_file });
-    // Where working directories share packages anyway, they are kept already.
+    // Where working directories share packages anyway, the cache exists already.
     let kept =
         if cache.is_none() { UnpackedPackages::of_user(hosts.environment()) } else { UnpackedPackages::default() };
     let platform = Platform::current();
@@ -129,8 +129,8 @@ pub(crate) enum StateSource {
     LastKnown,
 }
 
-/// Adds the providers of objects in the state: objects may have to be destroyed whose providers are not in the
-/// configuration any more.
+/// Adds the providers of objects in the state: objects may have to be destroyed whose providers are no longer in the
+/// configuration.
 fn need_providers_of_state(
     configuration: &Loaded,
     states: StateSource,
@@ -190,7 +190,8 @@ fn save_locks(
     problems
 }
 
-/// Takes the built-in providers away from those that are needed, and tells about them. Whether any is wrong.
+/// Removes the built-in providers from the required ones, and reports errors about them. Returns whether there are
+/// errors.
 fn built_in(
     needed: &mut BTreeMap<ProviderSource, ProviderConstraints>,
     problems: &mut Diagnostics,
@@ -227,8 +228,8 @@ fn read_all(
     needed
 }
 
-/// The providers of the objects in the state, and warnings about it. A state that is kept where this version cannot look has
-/// none.
+/// The providers of the objects in the state, and warnings about it. Empty for a state in a backend that this version
+/// does not support.
 pub(crate) fn of_state(
     configuration: &Loaded,
     code: &'static Code,
@@ -241,8 +242,8 @@ pub(crate) fn of_state(
     Ok((providers_of(&opened), opened.notes))
 }
 
-/// The providers of the objects in the state that was used last. Whoever leaves the backend alone does not have to be able
-/// to read it.
+/// The providers of the objects in the previously used state. A run that does not touch the backend does not have to be
+/// able to read it.
 fn of_last_state(configuration: &Loaded) -> BTreeSet<ProviderSource> {
     let opened = backend::last_state_location(configuration).and_then(|location| location.look().ok());
     opened.map(|opened| providers_of(&opened)).unwrap_or_default()
@@ -253,10 +254,10 @@ fn providers_of(opened: &OpenState) -> BTreeSet<ProviderSource> {
     resources.map(|resource| resource.provider.provider.clone()).collect()
 }
 
-/// Providers that somebody else runs.
+/// Providers that are attached to a running process.
 fn others(hosts: &Hosts) -> BTreeSet<ProviderSource> {
     let given = hosts.environment().get("TF_REATTACH_PROVIDERS").unwrap_or_default();
-    // What is wrong with it is said when they are needed.
+    // Its errors are reported when the providers are needed.
     let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(given).unwrap_or_default();
     given.keys().filter_map(|name| ProviderSource::parse(name).ok()).collect()
 }
@@ -265,7 +266,7 @@ fn means(hosts: &Hosts) -> Means {
     Means::new(hosts.config().clone(), hosts.services().clone(), hosts.environment())
 }
 
-/// What `providers lock` should do.
+/// Options of `providers lock`.
 #[derive(Clone, Debug, Default)]
 pub struct LockRequest {
     /// For which platforms; this one if none is given.

@@ -1,13 +1,14 @@
 //! The providers of this program: the one that is built in, and those that are installed in the working directory.
 //!
-//! Nothing is read and nothing is started before somebody asks for it: a command that needs no provider starts none, and
-//! one that needs a schema gets only that schema.
+//! Nothing is read or started before it is needed: a command that needs no provider starts none, and one that needs a
+//! schema gets only that schema.
 
 mod built_in;
 mod selecting;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use yuba_addrs::{AbsProviderConfig, ProviderSource};
@@ -33,17 +34,19 @@ struct Inner {
     settings: ProviderSettings,
     found: OnceLock<selecting::Found>,
     plugins: OnceLock<Plugins>,
-    /// Schemas that somebody asked for; none where they could not be had.
+    /// Schemas that were requested, or none where they could not be loaded.
     schemas: Mutex<HashMap<ProviderSource, Option<Arc<ProviderSchema>>>>,
-    /// Why schemas could not be had, until somebody says it.
+    /// Reasons why schemas could not be loaded, until they are reported.
     failures: Mutex<Vec<(ProviderSource, Diagnostic)>>,
-    /// Providers that run without being configured. Whoever needs a new one takes it from here.
+    /// Providers that run without being configured. A new user of a provider takes it from here.
     idle: Mutex<HashMap<ProviderSource, Arc<dyn Provider>>>,
-    /// How states of others are encrypted.
+    /// Encryption of remote states.
     encryption: Mutex<Encryption>,
+    /// Plans are applied in this process.
+    is_applied: AtomicBool,
 }
 
-/// What is locked here is whole at any time.
+/// Guarded data is consistent at any time.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -59,6 +62,7 @@ impl InstalledProviders {
             failures: Mutex::default(),
             idle: Mutex::default(),
             encryption: Mutex::default(),
+            is_applied: AtomicBool::new(false),
         };
         InstalledProviders { inner }
     }
@@ -73,7 +77,7 @@ impl InstalledProviders {
         is_built_in(provider)
     }
 
-    /// States of others are encrypted like this from now on.
+    /// Sets the encryption of remote states.
     pub fn set_encryption(&self, encryption: Encryption) {
         *lock(&self.inner.encryption) = encryption;
     }
@@ -88,7 +92,35 @@ impl InstalledProviders {
         changed
     }
 
-    /// Why schemas that somebody asked for could not be had. Each is told once.
+    /// Loads schemas, all at the same time: each of them may take the start of a process.
+    pub(crate) fn load_schemas<'p>(&self, providers: impl Iterator<Item = &'p ProviderSource>) {
+        let inner = &self.inner;
+        let missing: Vec<&ProviderSource> = providers.filter(|provider| !inner.knows_schema(provider)).collect();
+        match missing.as_slice() {
+            [] => {}
+            [provider] => drop(inner.schema(provider)),
+            _ => std::thread::scope(|scope| {
+                for provider in missing {
+                    scope.spawn(|| inner.schema(provider));
+                }
+            }),
+        }
+    }
+
+    /// Starts processes in advance: as many of each provider as will be asked for soon. Nothing waits for them.
+    pub(crate) fn prepare(&self, processes: &BTreeMap<ProviderSource, usize>) {
+        for (provider, processes) in processes {
+            self.inner.prepare(provider, *processes);
+        }
+    }
+
+    /// Starts processes for applying as soon as a plan has a change for them: the plan is applied in this process, at once or after
+    /// approval.
+    pub fn expect_apply(&self) {
+        self.inner.is_applied.store(true, Ordering::Relaxed);
+    }
+
+    /// Reasons why requested schemas could not be loaded. Each is reported once.
     pub fn failures(&self) -> Diagnostics {
         let mut failures = Diagnostics::new();
         failures
@@ -98,7 +130,9 @@ impl InstalledProviders {
 
     /// The same as reasons by provider.
     pub(crate) fn failed(&self) -> Vec<(ProviderSource, Diagnostic)> {
-        std::mem::take(&mut lock(&self.inner.failures))
+        let mut failed = std::mem::take(&mut *lock(&self.inner.failures));
+        failed.sort_by(|(one, _), (other, _)| one.cmp(other));
+        failed
     }
 }
 
@@ -113,12 +147,18 @@ impl Providers for InstalledProviders {
 
     fn start(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
         let provider = &config.provider;
-        // A process that only validated so far is configured, unless somebody still counts on it.
+        // A process that has only validated so far is configured, unless it is still in use.
         let idle = match lock(&self.inner.idle).entry(provider.clone()) {
             Entry::Occupied(entry) if Arc::strong_count(entry.get()) == 1 => Some(entry.remove()),
             _ => None,
         };
         idle.map_or_else(|| self.inner.start(provider), Ok)
+    }
+
+    fn change_planned(&self, config: &AbsProviderConfig) {
+        if self.inner.is_applied.load(Ordering::Relaxed) {
+            self.inner.prepare_another(&config.provider);
+        }
     }
 
     fn unconfigured(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
@@ -146,7 +186,7 @@ impl Inner {
         if let Some(known) = lock(&self.schemas).get(provider) {
             return known.clone();
         }
-        // Who is not there at all is missed by those who need it; who is there has to say what it has.
+        // A missing package is reported by the commands that need it; an installed one has to match.
         let found = match self.found().has(provider) {
             false => None,
             true => match self.ask_for_schema(provider) {
@@ -159,6 +199,29 @@ impl Inner {
         };
         lock(&self.schemas).insert(provider.clone(), found.clone());
         found
+    }
+
+    fn knows_schema(&self, provider: &ProviderSource) -> bool {
+        is_built_in(provider) || lock(&self.schemas).contains_key(provider)
+    }
+
+    /// One of the processes will be the one without configuration, unless that runs already.
+    fn prepare(&self, provider: &ProviderSource, processes: usize) {
+        let running = usize::from(lock(&self.idle).contains_key(provider));
+        if is_built_in(provider) || processes <= running || self.schema(provider).is_none() {
+            return;
+        }
+        if let Ok(supply) = self.found().supply(provider) {
+            self.plugins().prepare(provider, &supply, processes - running);
+        }
+    }
+
+    fn prepare_another(&self, provider: &ProviderSource) {
+        if !is_built_in(provider)
+            && let Ok(supply) = self.found().supply(provider)
+        {
+            self.plugins().prepare_another(provider, &supply);
+        }
     }
 
     /// On another thread: the answer is waited for, and this one may be running an executor.
@@ -180,7 +243,7 @@ impl Inner {
         self.plugins().start(provider, &self.found().supply(provider)?)
     }
 
-    /// A provider that nobody configures; started once.
+    /// A provider without configuration; started once.
     fn unconfigured(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
         if let Some(running) = lock(&self.idle).get(provider) {
             return Ok(running.clone());

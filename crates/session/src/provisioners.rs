@@ -68,5 +68,5 @@ fn connection(order: &ProvisionOrder, host: &Host) -> Result<Connection, EcoStri
     if order.connection.is_null() {
         return Err("The provisioner requires a \"connection\" block.".into());
     }
-    Connection::new(&Arguments::new(&order.connection), host.has_ssh_agent)
+    Connection::new(&Arguments::new(&order.connection), host.ssh_agent)
 }

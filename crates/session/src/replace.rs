@@ -1,5 +1,5 @@
-//! Replacing the content of a file: whoever reads it, at whatever moment the process ends, finds the old text or the new
-//! one in full.
+//! Replacing the content of a file: a reader finds either the old text or the new text in full, even if the process
+//! ends in between.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let _span = tracing::debug_span!("write file", path = %path.display(), bytes = content.len()).entered();
     let target = fs::canonicalize(path)?;
-    // A file that its owner has made read-only is not to be written, though its directory would let us put another one
-    // in its place.
+    // A file that its owner has made read-only must not be written, though its directory would allow replacing it.
     let old = OpenOptions::new().write(true).open(&target)?;
     let beside = beside(&target);
     // The reason for a failure matters more than a file left behind.
@@ -27,7 +26,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::remove_file(&beside)
 }
 
-/// Writes a file that only its owner may read, in place of what was there.
+/// Replaces a file with one that only its owner may read.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let _span = tracing::debug_span!("write file", path = %path.display(), bytes = content.len()).entered();
     let beside = beside(path);
@@ -52,7 +51,7 @@ fn beside(target: &Path) -> PathBuf {
     target.with_file_name(format!(".{name}.{}-{count}.new", std::process::id()))
 }
 
-/// Writes a new file with the permissions of the old one; says whether it can take the old one's place.
+/// Writes a new file with the permissions of the old one; returns whether it can replace the old one.
 fn write_like(old: &File, path: &Path, content: &[u8]) -> io::Result<bool> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(content)?;
@@ -63,7 +62,7 @@ fn write_like(old: &File, path: &Path, content: &[u8]) -> io::Result<bool> {
     Ok(is_owned_alike(&file.metadata()?, &metadata))
 }
 
-/// Whether nobody sees a difference in whose file it is, and no other name of the file is left with the old text.
+/// Whether the new file has the same owner, and no other name of the file would still have the old text.
 #[cfg(unix)]
 fn is_owned_alike(new: &fs::Metadata, old: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;

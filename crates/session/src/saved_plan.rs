@@ -19,7 +19,7 @@ use yuba_state::State;
 use yuba_syntax::files::MemoryFiles;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use crate::backend::Refusal;
+use crate::backend::{OpenState, Refusal};
 use crate::load::Snapshot;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::manifest::{parse_planned, planned_text};
@@ -43,6 +43,8 @@ pub struct SavedPlan {
     locks: LockFile,
     lineage: EcoString,
     serial: u64,
+    /// The snapshot it was made from, where it is stale only if something that it has read has changed.
+    pub(crate) snapshot_number: Option<u64>,
 }
 
 impl SavedPlan {
@@ -79,11 +81,15 @@ impl SavedPlan {
         }
     }
 
-    /// Whether the state is still the one that the plan was made from.
-    pub(crate) fn check_state(&self, state: Option<&State>) -> Result<(), Diagnostic> {
+    /// Whether the state is still the one that the plan was made from. With numbered snapshots, only whether it is the same state:
+    /// what the plan has read is compared when it is locked.
+    pub(crate) fn check_state(&self, state: Option<&State>, snapshot: Option<u64>) -> Result<(), Diagnostic> {
         let (lineage, serial) = identity(state);
         if !self.lineage.is_empty() && lineage != self.lineage {
             return Err(diagnostics::plan_of_other_state());
+        }
+        if self.snapshot_number.is_some() && snapshot.is_some() && (state.is_none() || lineage == self.lineage) {
+            return Ok(());
         }
         if serial != self.serial || lineage != self.lineage {
             return Err(diagnostics::stale_plan());
@@ -98,8 +104,8 @@ fn identity(state: Option<&State>) -> (EcoString, u64) {
 }
 
 /// Everything that is saved with a plan.
-pub(crate) fn contents(plan: Plan, loaded: &Loaded, backend: &BackendConfiguration, state: Option<&State>) -> PlanFile {
-    let (lineage, serial) = identity(state);
+pub(crate) fn contents(plan: Plan, loaded: &Loaded, backend: &BackendConfiguration, opened: &OpenState) -> PlanFile {
+    let (lineage, serial) = identity(opened.state.as_ref());
     let project = &loaded.project;
     let libraries = loaded.libraries.iter().filter_map(|id| loaded.sources.get(*id));
     let schemas = needed_schemas(&plan, &loaded.tree, project.providers());
@@ -120,6 +126,7 @@ pub(crate) fn contents(plan: Plan, loaded: &Loaded, backend: &BackendConfigurati
         lock_file,
         lineage,
         serial,
+        snapshot: opened.snapshot(),
     }
 }
 
@@ -200,7 +207,7 @@ fn reduced(whole: &ProviderSchema, types: BTreeSet<(ResourceMode, EcoString)>) -
     schema
 }
 
-/// Why a file could not be read as a plan.
+/// Reason why a file could not be read as a plan.
 pub(crate) enum PlanProblem {
     Unreadable(std::io::Error),
     Content(file::PlanFileError),
@@ -268,6 +275,7 @@ pub(crate) fn saved_plan(path: &Path, project: &Project) -> Result<SavedPlan, Pl
         locks,
         lineage: contents.lineage,
         serial: contents.serial,
+        snapshot_number: contents.snapshot,
         was_encrypted,
     })
 }

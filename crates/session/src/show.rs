@@ -1,4 +1,4 @@
-//! What `show` needs besides states: plans with the configuration they were made for, configurations, single modules.
+//! Sources of `show` besides states: plans with their configuration, configurations, single modules.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use yuba_addrs::ProviderSource;
 use yuba_config::Module;
+use yuba_eval::EvalEnv;
+use yuba_eval::graph::References;
 use yuba_eval::tree::{ModuleFiles as _, Purpose};
 use yuba_plan::Plan;
 use yuba_plan::file::PlanFileError;
@@ -34,9 +36,15 @@ impl PlanAndConfiguration {
     pub fn schemas(&self) -> &RecordedSchemas {
         &self.schemas
     }
+
+    /// The references of the configuration, read by the saved schemas.
+    pub fn references(&self) -> References<'_> {
+        let env = EvalEnv { providers: &self.schemas, ..self.configuration.eval_env() };
+        References::read(&self.configuration.tree, env)
+    }
 }
 
-/// Why a file cannot be shown as a plan.
+/// Reason why a file cannot be shown as a plan.
 pub enum NotShown {
     /// It is something else, or it cannot be read: a sentence part.
     Other(String),
@@ -64,7 +72,7 @@ pub fn plan_file(path: &Path, project: &Project) -> Result<PlanAndConfiguration,
     }
 }
 
-/// The configuration of a directory, which has to be there.
+/// The configuration of a directory, which must exist.
 pub fn configuration(project: &Project) -> Result<Loaded, Refusal> {
     match project.has_configuration() {
         true => project.load(LoadOptions::new(Purpose::Use)).and_then(Loaded::valid),

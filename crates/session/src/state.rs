@@ -1,9 +1,10 @@
-//! What can be done with a state without planning anything: looking things up, moving, removing and marking them.
+//! Operations on a state without planning: looking up, moving, removing and marking objects.
 //!
 //! Everything here works on a state in memory. Opening and saving it is the business of [`crate::backend`].
 
 mod changing;
 mod moving;
+mod querying;
 mod selecting;
 mod transferring;
 
@@ -15,6 +16,7 @@ use yuba_syntax::{Diagnostic, SourceFile, Sources};
 
 pub use changing::{Marked, StateRemoval, TaintMark, replace_provider, resources_of, set_tainted, with_provider};
 pub use moving::{StateMove, StateMoves, move_objects};
+pub use querying::{NAMES as QUERY_NAMES, Query, QueryResult, Secrets, Unevaluated};
 pub use selecting::{Addresses, Unmatched, has_id};
 pub use transferring::{read_file, read_given};
 
@@ -26,7 +28,7 @@ use crate::loaded::{LoadOptions, Loaded};
 use crate::project::Project;
 use crate::providers::InstalledProviders;
 
-/// A state that has to be there.
+/// A state that must exist.
 pub fn required(state: Option<State>) -> Result<State, Refusal> {
     state.ok_or_else(|| diagnostics::no_state().into())
 }
@@ -38,7 +40,7 @@ pub fn instance_address(text: &str) -> Result<AbsResourceInstance, Refusal> {
     AbsResourceInstance::parse_text(file, text).map_err(|problems| Refusal { problems, sources })
 }
 
-/// Providers of a state whose schemas nobody has.
+/// Providers of a state whose schemas are not available.
 pub fn missing_schemas(providers: &InstalledProviders, state: &State) -> Result<(), Diagnostic> {
     let mut missing: Vec<&ProviderSource> = Vec::new();
     for resource in state.iter() {

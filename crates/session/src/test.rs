@@ -1,8 +1,8 @@
 //! `test`: runs the files of tests of a module, one run after the other, and destroys what they made.
 //!
-//! [`Suite::load`] reads the configuration with its test files; [`Suite::run`] does the rest and tells about it in
-//! [`Message`]s. Files whose objects nobody else can see run at the same time, each in a thread of its own; what they tell is
-//! in the order of the files all the same.
+//! [`Suite::load`] reads the configuration with its test files; [`Suite::run`] does the rest and reports [`Message`]s.
+//! Files whose objects are not visible to other files run at the same time, each in a thread of its own; their messages
+//! are in the order of the files all the same.
 //!
 //! Invariant: the state of a test is never in a file, except for objects that could not be destroyed.
 
@@ -38,38 +38,38 @@ use crate::project::Project;
 pub use suite::Suite;
 pub use watching::{Affected, Watcher};
 
-/// What to test, and how.
+/// Options of tests.
 pub struct TestRequest<'a> {
     /// The module under test, with the directory of its test files.
     pub project: &'a Project,
-    /// Only these files; all if there are none.
+    /// Only these files; all files if empty.
     pub filter: &'a [String],
     /// Whether plans and states are wanted.
     pub verbose: bool,
-    /// How many files run at the same time.
+    /// Number of files that run at the same time.
     pub parallel: usize,
-    /// How many things providers are asked at the same time.
+    /// Number of simultaneous requests to providers.
     pub parallelism: usize,
     /// Made-up values are the same for the same seed.
     pub seed: u64,
-    /// Whether somebody asked to stop.
+    /// Whether the user asked to stop.
     pub stop: Stop<'a>,
 }
 
-/// Whether somebody asked to stop.
+/// Whether the user asked to stop.
 #[derive(Clone)]
 pub struct Stop<'a> {
-    /// Raised once, no more runs are begun, and what was made is destroyed. Raised twice, everything stops now, and nothing
-    /// is destroyed any more.
+    /// Raised once, no more runs begin, and created objects are destroyed. Raised twice, everything stops now, and
+    /// nothing is destroyed.
     pub asked: &'a Interrupt,
     /// Set when everything stops now.
     pub now: Arc<AtomicBool>,
-    /// What is under way hears of the second time only.
+    /// Running operations see the second request only.
     hard: Arc<Interrupt>,
 }
 
 impl<'a> Stop<'a> {
-    /// Nobody asked yet. `now` is set together with the second time.
+    /// No request yet. `now` is set together with the second request.
     pub fn new(asked: &'a Interrupt, now: Arc<AtomicBool>) -> Stop<'a> {
         Stop { asked, now, hard: Arc::default() }
     }
@@ -81,7 +81,7 @@ impl<'a> Stop<'a> {
     }
 }
 
-/// How something ended. Of two the greater one counts.
+/// Outcome. Of two, the greater one wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TestStatus {
     /// It did not begin.
@@ -93,11 +93,11 @@ pub enum TestStatus {
     Pass,
     /// An assertion does not hold.
     Fail,
-    /// Something went wrong.
+    /// An error occurred.
     Error,
 }
 
-/// What a run showed, for those who want to see everything.
+/// The plan or state of a run, for verbose output.
 pub enum Verbose {
     /// It only planned.
     Plan(Box<Plan>, Arc<ConfigTree>),
@@ -105,71 +105,71 @@ pub enum Verbose {
     State(Box<State>),
 }
 
-/// What became of a run.
+/// Result of a run.
 pub struct RunReport {
     /// Its name.
     pub name: EcoString,
-    /// How it ended.
+    /// Outcome.
     pub status: TestStatus,
-    /// What there is to say.
+    /// Diagnostics.
     pub problems: Diagnostics,
-    /// What it showed, if that is wanted.
+    /// Output, if requested.
     pub verbose: Option<Verbose>,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
 }
 
-/// What became of a file.
+/// Result of a file.
 pub struct FileReport {
-    /// How it ended.
+    /// Outcome.
     pub status: TestStatus,
     /// Its runs, in order.
     pub runs: Vec<RunReport>,
-    /// How long it took, without cleaning up.
+    /// Duration, without cleaning up.
     pub took: Duration,
 }
 
 /// An object that still exists.
 pub type Leftover = (AbsResourceInstance, Option<DeposedKey>);
 
-/// What became of the objects of one state of a file.
+/// Result of cleaning up one state of a file.
 pub struct CleanupReport {
     /// The run that used the state last.
     pub run: EcoString,
-    /// What went wrong.
+    /// Errors.
     pub problems: Diagnostics,
-    /// What still exists.
+    /// Remaining objects.
     pub left: Vec<Leftover>,
-    /// Where the state was saved, if something still exists.
+    /// File of the saved state, if objects remain.
     pub saved: Option<EcoString>,
     /// The state, if it could not be saved.
     pub unsaved: Option<Vec<u8>>,
 }
 
-/// What exists in a file that was stopped at once.
+/// Existing objects of a file that was stopped at once.
 #[derive(Clone, Debug, Default)]
 pub struct InterruptReport {
     /// Objects of the module under test.
     pub state: Vec<Leftover>,
     /// Objects of other modules: the run, the source of the module, the objects.
     pub states: Vec<(EcoString, EcoString, Vec<Leftover>)>,
-    /// The run that was under way with what it was creating, and the source of its module.
+    /// The running run with the objects that it was creating, and the source of its module.
     pub creating: Option<(EcoString, Option<EcoString>, Vec<AbsResourceInstance>)>,
-    /// Where states were saved.
+    /// Files of saved states.
     pub saved: Vec<EcoString>,
 }
 
-/// Something to tell about a file.
+/// A message about a file.
 pub struct Message {
     /// The file.
     pub file: EcoString,
     /// The files that diagnostics are about, where these are not those of the suite.
     pub sources: Option<Arc<Sources>>,
-    /// What.
+    /// The message.
     pub event: TestEvent,
 }
 
-/// What there is to tell.
+/// Diagnostics.
 pub enum TestEvent {
     /// All runs are over.
     File(FileReport),
@@ -177,8 +177,8 @@ pub enum TestEvent {
     Cleanup(CleanupReport),
     /// It was stopped at once.
     Interrupted(InterruptReport),
-    /// Somebody asked to stop: for the first time, or again.
+    /// The user asked to stop: for the first time, or again.
     Stopping(u8),
-    /// It was stopped at once, and does not come to an end.
+    /// It was stopped at once, before it was complete.
     Stuck(InterruptReport),
 }

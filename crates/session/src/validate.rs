@@ -1,15 +1,14 @@
 //! `validate`: everything that can be wrong with a configuration, found without a state and without remote services.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use yuba_addrs::{ModuleSource, ProviderSource, Resource as ResourceName};
 use yuba_config::resource::Resource;
-use yuba_eval::graph::References;
+use yuba_eval::graph::{RefGraph, References, Vertex};
 use yuba_eval::inputs::Inputs;
 use yuba_eval::tree::Purpose;
 use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{ConfigTree, ValidateEnv};
-use yuba_provider::Providers as _;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::backend::Refusal;
@@ -40,8 +39,13 @@ fn validate(mut loaded: Loaded) -> (Diagnostics, Sources) {
         return (problems, loaded.sources);
     }
     let tree = &loaded.tree;
-    let validation =
-        Validation { project: &project, sources: &loaded.sources, inputs: &loaded.inputs, parallelism: PARALLELISM };
+    let validation = Validation {
+        project: &project,
+        sources: &loaded.sources,
+        inputs: &loaded.inputs,
+        parallelism: PARALLELISM,
+        processes: EarlyProcesses::ForValidation,
+    };
     let not_loaded = |provider: &ProviderSource, reason: &Diagnostic| {
         diagnostics::schema_not_read(provider, first_user(tree, provider).as_deref(), reason)
     };
@@ -72,11 +76,22 @@ pub(crate) struct Validation<'a> {
     pub(crate) inputs: &'a Inputs,
     /// Number of resources that providers validate at the same time.
     pub(crate) parallelism: usize,
+    /// Processes that start before they are needed.
+    pub(crate) processes: EarlyProcesses,
+}
+
+/// Provider processes that start while the configuration is validated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlyProcesses {
+    /// One of each provider that validates something.
+    ForValidation,
+    /// One for each provider instance, because planning follows and configures all of them.
+    ForPlan,
 }
 
 impl<'a> Validation<'a> {
-    /// Mistakes in a tree of modules, and its reference graph. Before something is called wrong, providers are asked for
-    /// their schemas again where these came from a cache.
+    /// Errors in a tree of modules, and its reference graph. Before an error is reported, schemas that came from a
+    /// cache are requested from their providers again.
     pub(crate) fn check(&self, tree: &'a ConfigTree) -> (Diagnostics, References<'a>) {
         self.check_with(tree, &diagnostics::schema_not_loaded)
     }
@@ -102,16 +117,45 @@ impl<'a> Validation<'a> {
     ) -> (Diagnostics, References<'a>) {
         let providers = self.project.providers();
         // A required provider without a schema is an error, whether the configuration uses it or not.
-        tree.requirements().keys().for_each(|provider| drop(providers.schema(provider)));
+        providers.load_schemas(tree.requirements().keys());
         let eval = self.project.eval_env(self.sources);
         let references = References::read(tree, eval);
+        let mut processes = instances_by_provider(tree, &references.graph);
+        if self.processes == EarlyProcesses::ForValidation {
+            processes.values_mut().for_each(|count| *count = 1);
+        }
+        providers.prepare(&processes);
         let env = ValidateEnv { eval, references: &references, inputs: self.inputs, parallelism: self.parallelism };
         let found = wait(yuba_eval::validate(tree, &env));
-        // Where schemas are missing, the other mistakes may follow from that.
+        // Where schemas are missing, the other errors may follow from that.
         let mut failures = Diagnostics::new();
         failures.extend(providers.failed().iter().map(|(provider, reason)| not_loaded(provider, reason)));
         (if failures.has_errors() { failures } else { found }, references)
     }
+}
+
+/// The number of provider instances that a plan configures, as far as that is known without evaluation.
+fn instances_by_provider(tree: &ConfigTree, graph: &RefGraph<'_>) -> BTreeMap<ProviderSource, usize> {
+    let mut found = BTreeMap::new();
+    let mut without_block = BTreeSet::new();
+    for (at, node) in graph.nodes.iter().enumerate() {
+        match node.vertex {
+            Vertex::Provider(block) if !graph.unused[at] => {
+                let Some(provider) = tree.provider_type(node.module, &block.key.name) else { continue };
+                let keys = tree.node(node.module).provider_instances.get(&block.key);
+                // Keys that are evaluated later are at least one, or the provider validates only.
+                *found.entry(provider).or_insert(0) += keys.map_or(1, |keys| keys.len().max(1));
+            }
+            Vertex::Resource(resource) => {
+                let Some(resolved) = tree.resource_provider(node.module, resource) else { continue };
+                if resolved.block.is_none() && without_block.insert(tree.provider_address(&resolved)) {
+                    *found.entry(resolved.provider).or_insert(0) += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The first resource of a provider, by its address.

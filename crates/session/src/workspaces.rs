@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use yuba_backend::{WORKSPACES_NOT_SUPPORTED, workspace};
+use yuba_backend::{WORKSPACES_NOT_SUPPORTED, WorkspaceRemoval, workspace};
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
@@ -90,7 +90,7 @@ pub fn fill(
     }
 }
 
-/// What came of selecting a workspace.
+/// Result of selecting a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceSelection {
     /// It was selected already.
@@ -101,7 +101,7 @@ pub enum WorkspaceSelection {
     Created,
 }
 
-/// What [`select`] does if the workspace does not exist.
+/// Behaviour of [`select`] if the workspace does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingWorkspace {
     /// It fails.
@@ -136,7 +136,7 @@ pub fn select(
     Ok(if exists { WorkspaceSelection::Changed } else { WorkspaceSelection::Created })
 }
 
-/// Which workspaces [`delete`] deletes.
+/// Workspaces that [`delete`] deletes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
     /// Workspaces whose state contains no objects.
@@ -159,7 +159,7 @@ pub fn delete(
     if name == location.workspace {
         return Err(diagnostics::current_workspace(name).into());
     }
-    // Where the name is not one that could be made today, there is no state to look at that way.
+    // A name that could not be created today has no state to check that way.
     let there = location.in_workspace(name);
     let mut opened = match there.open("workspace-delete", flags, waiting) {
         Ok(opened) => opened,
@@ -175,6 +175,10 @@ pub fn delete(
     if has_objects && deletion == Deletion::OnlyEmpty {
         return Err(diagnostics::workspace_not_empty(name, &state).into());
     }
-    location.backend().delete_workspace(name)?;
+    let removal = match deletion {
+        Deletion::OnlyEmpty => WorkspaceRemoval::OnlyEmpty,
+        Deletion::Forced => WorkspaceRemoval::Forced,
+    };
+    location.backend().delete_workspace(name, removal)?;
     Ok(has_objects)
 }

@@ -1,5 +1,5 @@
-//! Processes that are killed while they apply 500 changes: afterwards the state and what really exists agree, but for
-//! what was under way, which is named.
+//! Processes that are killed while they apply 500 changes: afterwards the state matches the real objects, except for
+//! operations in progress, which are named.
 //!
 //! The test runs itself as the process that is killed. The provider is the built-in one, and writes down what it does in a
 //! file: that is what really exists.
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, ProviderSource};
@@ -27,13 +27,14 @@ use yuba_provider::{Problem, ProviderSchema, Providers};
 use yuba_session::backend::{BackendEnvironment, Backends, StateFlags, StateLocation};
 use yuba_session::providers::InstalledProviders;
 use yuba_session::{
-    ConfigurationCheck, ForgottenInstances, LoadOptions, Loaded, LockOptions, Planned, Progress, Project,
-    ProjectSettings,
+    ConfigurationCheck, EarlyProcesses, ForgottenInstances, LoadOptions, Loaded, LockOptions, Planned, Progress,
+    Project, ProjectSettings, RemoteWorkspaces,
 };
+use yuba_testkit::Kills;
 use yuba_value::Value;
 use yuba_value::function::FunctionError;
 
-/// How many processes are killed, unless the environment variable `YUBA_KILLS` says otherwise.
+/// Default number of killed processes; the environment variable `YUBA_KILLS` overrides it.
 const KILLS: u64 = 200;
 
 const BEFORE: &str = r#"
@@ -201,6 +202,8 @@ fn child() {
         state: StateFlags::default(),
         parallelism: 10,
         check: ConfigurationCheck::Full,
+        remote: RemoteWorkspaces::Refused,
+        processes: EarlyProcesses::ForPlan,
     };
     let Ok(mut locked) = loaded.lock(&lock, &mut || {}) else { panic!("it cannot begin") };
     locked.set_providers(&recording);
@@ -231,7 +234,7 @@ fn child() {
     }
 }
 
-/// Runs the child in a directory. Whether it came to its end.
+/// Runs the child in a directory. Returns whether it ended by itself.
 fn run(dir: &Path, task: &str) -> bool {
     let mut command = Command::new(std::env::current_exe().expect("there is a test program"));
     command.args(["--exact", "child", "--nocapture", "--test-threads=1"]).current_dir(dir);
@@ -245,7 +248,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What exists: ids with addresses.
+/// Existing objects: ids with addresses.
 fn reality(dir: &Path) -> BTreeMap<String, String> {
     let mut real = BTreeMap::new();
     for line in fs::read_to_string(dir.join("record")).expect("there is a record").lines() {
@@ -287,14 +290,6 @@ fn check(dir: &Path, what: &str) -> usize {
     real.len()
 }
 
-/// The random number at a position of the sequence of a seed (SplitMix64).
-fn random(seed: u64, position: u64) -> u64 {
-    let mut bits = seed.wrapping_add(position.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
-}
-
 #[test]
 fn a_kill_at_any_moment_loses_nothing() {
     let top = std::env::temp_dir().join(format!("yuba-crash-{}", std::process::id()));
@@ -305,28 +300,25 @@ fn a_kill_at_any_moment_loses_nothing() {
     fs::write(base.join("main.tf"), AFTER).expect("it can be written");
     assert!(run(&base, "prepare"), "no plan was made");
     assert_eq!(reality(&base).len(), 300);
-    // How long it takes when nobody kills it.
+    // Its duration without a kill.
     let whole = top.join("whole");
     copy(&base, &whole);
     assert!(run(&whole, "whole"), "the second apply failed");
     assert_eq!(check(&whole, "without a kill"), 400);
     let took: u64 = fs::read_to_string(whole.join("took")).ok().and_then(|text| text.parse().ok()).unwrap_or(100_000);
 
-    // Shown if the test fails; the same kills are tried again with it.
-    let seed = std::env::var("YUBA_CRASH_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed: u64 = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
-    let kills = std::env::var("YUBA_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(KILLS);
-    println!("YUBA_CRASH_SEED={seed}, an apply takes {took} microseconds");
+    let kills = Kills::of_environment(KILLS);
+    println!("an apply takes {took} microseconds");
     let (next, killed) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= kills {
+                    if number >= kills.count {
                         break;
                     }
-                    let delay = random(seed, number) % (took * 11 / 10);
+                    let delay = kills.random(number) % (took * 11 / 10);
                     let dir: PathBuf = top.join(number.to_string());
                     copy(&base, &dir);
                     let ended = run(&dir, &delay.to_string());
@@ -339,5 +331,6 @@ fn a_kill_at_any_moment_loses_nothing() {
     });
     drop(fs::remove_dir_all(&top));
     let killed = killed.into_inner();
-    assert!(killed > kills / 2, "only {killed} of {kills} processes were killed before their end");
+    let count = kills.count;
+    assert!(killed > count / 2, "only {killed} of {count} processes were killed before their end");
 }

@@ -7,7 +7,8 @@ use yuba_eval::tree::Purpose;
 use yuba_net::Environment;
 use yuba_session::backend::StateFlags;
 use yuba_session::{
-    ConfigurationCheck, ForgottenInstances, LoadOptions, Loaded, LockOptions, Progress, Project, ProjectSettings,
+    ConfigurationCheck, EarlyProcesses, ForgottenInstances, LoadOptions, Loaded, LockOptions, Progress, Project,
+    ProjectSettings, RemoteWorkspaces,
 };
 use yuba_testkit::Sandbox;
 
@@ -45,7 +46,14 @@ fn load(project: &Project) -> Loaded {
 }
 
 fn lock() -> LockOptions {
-    LockOptions { operation: "test", state: StateFlags::default(), parallelism: 10, check: ConfigurationCheck::Full }
+    LockOptions {
+        operation: "test",
+        state: StateFlags::default(),
+        parallelism: 10,
+        check: ConfigurationCheck::Full,
+        remote: RemoteWorkspaces::Refused,
+        processes: EarlyProcesses::ForPlan,
+    }
 }
 
 /// Applies the configuration; the value of its output.
@@ -79,7 +87,7 @@ fn projects_of_one_process_do_not_mix() {
 }
 
 #[test]
-fn a_lock_that_nobody_ends_is_released() {
+fn an_abandoned_lock_is_released() {
     let sandbox = Sandbox::new("", CONFIGURATION);
     sandbox.write("text", "");
     let project = project(&sandbox.dir(), &[("TF_VAR_name", "x")]);

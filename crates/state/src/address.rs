@@ -13,7 +13,7 @@ use crate::diagnostics;
 
 type Known<T> = HashMap<EcoString, T, foldhash::fast::RandomState>;
 
-/// What was read before.
+/// Previously read addresses.
 #[derive(Default)]
 pub(crate) struct Addresses {
     modules: Known<ModuleInstance>,
@@ -185,7 +185,7 @@ fn plain_key(rest: &mut &str) -> Option<Option<InstanceKey>> {
         InstanceKey::String(key.into())
     } else {
         let (digits, after) = inner.split_once(']')?;
-        // What is longer, signed or has zeros before it is for the parser to judge.
+        // The parser handles numbers that are longer, signed or have leading zeros.
         let plain = matches!(digits.len(), 1..=15) && digits.bytes().all(|b| b.is_ascii_digit());
         if !plain || digits.len() > 1 && digits.starts_with('0') {
             return None;

@@ -2,7 +2,7 @@
 
 use ecow::EcoString;
 
-/// What a condition belongs to.
+/// Owner of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckKind {
     /// A resource with preconditions or postconditions.
@@ -15,7 +15,7 @@ pub enum CheckKind {
     Variable,
 }
 
-/// What a condition said.
+/// Result of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckStatus {
     /// It was not decided.
@@ -31,13 +31,13 @@ pub enum CheckStatus {
 /// The results of all objects of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckResult {
-    /// What the block is.
+    /// Kind of the block.
     pub kind: CheckKind,
     /// The address of the block, without instance keys.
     pub config_addr: EcoString,
     /// The worst of all its objects.
     pub status: CheckStatus,
-    /// What its objects said.
+    /// Results of its objects.
     pub objects: Vec<CheckObject>,
 }
 
@@ -46,7 +46,7 @@ pub struct CheckResult {
 pub struct CheckObject {
     /// Its address.
     pub addr: EcoString,
-    /// What its conditions said.
+    /// Results of its conditions.
     pub status: CheckStatus,
     /// The messages of the conditions that do not hold.
     pub failure_messages: Vec<EcoString>,

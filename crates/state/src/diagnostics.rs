@@ -199,6 +199,17 @@ pub(crate) fn provider_differs(resource: &AbsResource, one: &AbsProviderConfig, 
     Diagnostic::new(&STATE_PROVIDERS_DIFFER, detail)
 }
 
+/// Rows of one resource name two provider configurations.
+pub(crate) fn rows_of_two_providers(resource: &AbsResource, one: &str, two: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "Rows of resource {resource} have different provider addresses: {} != {}.\n\nAll instances of a resource must belong to \
+         one provider configuration.",
+        quote(one),
+        quote(two)
+    );
+    Diagnostic::new(&STATE_PROVIDERS_DIFFER, detail)
+}
+
 pub(crate) fn object_status(instance: impl Display, status: &str) -> Diagnostic {
     let detail = eco_format!("Instance {instance} has invalid status {}.", quote(status));
     Diagnostic::new(&STATE_INSTANCE_INVALID, detail)

@@ -1,4 +1,4 @@
-//! Changes of a state as data: applied in memory, and kept as lines of a journal.
+//! Changes of a state as data: applied in memory, and stored as lines of a journal.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub enum Edit {
     SetObject {
         /// Of which instance.
         addr: AbsResourceInstance,
-        /// Which deposed object; none for the current one.
+        /// Key of the deposed object; none for the current one.
         deposed: Option<DeposedKey>,
         /// The provider configuration that the resource belongs to.
         provider: AbsProviderConfig,
-        /// Which instance of that configuration.
+        /// Instance of that configuration.
         provider_key: Option<InstanceKey>,
         /// The object; none removes it.
         object: Option<Arc<Object>>,
@@ -31,18 +31,18 @@ pub enum Edit {
     Depose {
         /// Of which instance.
         addr: AbsResourceInstance,
-        /// What it is called from now on.
+        /// New address.
         key: DeposedKey,
     },
-    /// A deposed object is the current one again, where there is none.
+    /// A deposed object becomes the current one, where the instance has no current object.
     Restore {
         /// Of which instance.
         addr: AbsResourceInstance,
-        /// Which one.
+        /// The object.
         key: DeposedKey,
     },
-    /// An instance with all its objects is at another address. What was there before goes away; a resource that is
-    /// there keeps its provider configuration.
+    /// An instance with all its objects gets another address. The instance that had it before is removed; an existing
+    /// resource keeps its provider configuration.
     Move {
         /// From where.
         from: AbsResourceInstance,
@@ -51,7 +51,7 @@ pub enum Edit {
     },
     /// A resource with all its instances belongs to another provider configuration.
     SetProvider {
-        /// Which one.
+        /// The object.
         resource: AbsResource,
         /// The provider configuration.
         provider: AbsProviderConfig,
@@ -63,11 +63,11 @@ pub enum Edit {
         /// The value.
         output: Option<Output>,
     },
-    /// What all conditions said.
+    /// Results of all conditions.
     SetCheckResults(Option<Vec<CheckResult>>),
 }
 
-/// Why a line is no edit.
+/// Reason why a line is not an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditError(pub EcoString);
 
@@ -80,7 +80,7 @@ impl fmt::Display for EditError {
 impl std::error::Error for EditError {}
 
 impl State {
-    /// Makes a change. One that is about something that is not there changes nothing.
+    /// Makes a change. A change of a missing object has no effect.
     pub fn apply(&mut self, edit: Edit) {
         match edit {
             Edit::SetObject { addr, deposed, provider, provider_key, object: Some(object) } => {
@@ -115,7 +115,7 @@ impl State {
                 }
             }
             Edit::SetProvider { resource, provider } => {
-                if let Some(resource) = self.resources.get_mut(&resource) {
+                if let Some(resource) = self.resources_mut().get_mut(&resource) {
                     Arc::make_mut(resource).provider = provider;
                 }
             }
@@ -130,12 +130,13 @@ impl State {
     }
 
     pub(crate) fn instance_mut(&mut self, addr: &AbsResourceInstance) -> Option<&mut Instance> {
-        Arc::make_mut(self.resources.get_mut(&addr.containing())?).instances.get_mut(&addr.key)
+        Arc::make_mut(self.resources_mut().get_mut(&addr.containing())?).instances.get_mut(&addr.key)
     }
 
     fn remove_object(&mut self, addr: &AbsResourceInstance, deposed: Option<&DeposedKey>) {
         let resource_addr = addr.containing();
-        let Some(resource) = self.resources.get_mut(&resource_addr).map(Arc::make_mut) else { return };
+        let resources = self.resources_mut();
+        let Some(resource) = resources.get_mut(&resource_addr).map(Arc::make_mut) else { return };
         if let Some(instance) = resource.instances.get_mut(&addr.key) {
             match deposed {
                 None => instance.current = None,
@@ -148,7 +149,7 @@ impl State {
             }
         }
         if resource.instances.is_empty() {
-            self.resources.remove(&resource_addr);
+            resources.remove(&resource_addr);
         }
     }
 }

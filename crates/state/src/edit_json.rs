@@ -138,7 +138,7 @@ fn edit_error(problems: Diagnostics) -> EditError {
     EditError(all.join(" ").into())
 }
 
-/// What a line has, whatever edit it is.
+/// Fields of a line, whatever edit it is.
 #[derive(Default)]
 struct Fields<'t> {
     edit: Cow<'t, str>,
@@ -239,14 +239,14 @@ fn provider(text: &str) -> Result<AbsProviderConfig> {
 }
 
 fn deposed(text: &str) -> Result<DeposedKey> {
-    DeposedKey::parse(text).ok_or_else(|| EditError(eco_format!("{text:?} is no key of a deposed object")))
+    DeposedKey::parse(text).ok_or_else(|| EditError(eco_format!("{text:?} is not a key of a deposed object")))
 }
 
 fn instance_key(key: &RawKey) -> Result<Option<InstanceKey>> {
     match key {
         RawKey::None => Ok(None),
         RawKey::Key(key) => Ok(Some(key.clone())),
-        RawKey::Other(found) => Err(EditError(eco_format!("{found} is no instance key"))),
+        RawKey::Other(found) => Err(EditError(eco_format!("{found} is not an instance key"))),
     }
 }
 

@@ -54,7 +54,7 @@ pub fn read(bytes: &[u8]) -> std::result::Result<(State, Diagnostics), Diagnosti
     }
 }
 
-/// What the file says about itself.
+/// Metadata of the file.
 struct Head<'t> {
     version: Option<u64>,
     writer: Option<Cow<'t, str>>,

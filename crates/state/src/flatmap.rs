@@ -1,4 +1,4 @@
-//! Attributes as versions before 0.12 kept them: texts with dotted names, and counts as `name.#` and `name.%`.
+//! Attributes as versions before 0.12 stored them: strings with dotted names, and counts as `name.#` and `name.%`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::object::AttributeError;
 type Flat = BTreeMap<EcoString, EcoString>;
 type Result<T> = std::result::Result<T, AttributeError>;
 
-/// What stands for a value that is not known.
+/// Replacement of an unknown value.
 const UNKNOWN: &str = "74D93920-ED26-11E3-AC10-0800200C9A66";
 
 /// Reads the attributes as a value of an object type.
@@ -94,7 +94,7 @@ fn map(flat: &Flat, prefix: &str, ty: &Type) -> Result<Value> {
 
 fn sequence(flat: &Flat, prefix: &str, ty: &Type, count: &str) -> Result<Value> {
     let Ok(count) = count.parse::<usize>() else {
-        return Err(error(eco_format!("the number of elements is {count:?}, which is no number")));
+        return Err(error(eco_format!("the number of elements is {count:?}, which is not a number")));
     };
     let item = |index: usize, element: &Type| {
         value(flat, &format!("{prefix}{index}"), element).map_err(under(PathStep::Index(Value::int(index as i64))))
@@ -106,9 +106,9 @@ fn sequence(flat: &Flat, prefix: &str, ty: &Type, count: &str) -> Result<Value> 
         let items: Result<Vec<Value>> = elements.iter().enumerate().map(|(i, element)| item(i, element)).collect();
         return items.map(Value::tuple);
     }
-    // Every element brings at least one text, so a count beyond that comes from somebody's hand.
+    // Every element has at least one string, so a larger count was written by hand.
     if count > flat.len() {
-        return Err(error(eco_format!("there should be {count} elements, but there are not as many")));
+        return Err(error(eco_format!("{count} elements are declared, but fewer exist")));
     }
     let element = ty.element().cloned().unwrap_or_else(Type::dynamic);
     let items: Result<Vec<Value>> = (0..count).map(|i| item(i, &element)).collect();
@@ -181,8 +181,8 @@ mod tests {
             &ty,
             r#"{"b":true,"l":[{"x":1},{"x":null}],"m":{"a.b":"dotted","c":""},"s":["one","two"]}"#,
         );
-        check(&[("l.#", "x")], &ty, r#"! .l: the number of elements is "x", which is no number"#);
-        check(&[("l.#", "99999999")], &ty, "! .l: there should be 99999999 elements, but there are not as many");
+        check(&[("l.#", "x")], &ty, r#"! .l: the number of elements is "x", which is not a number"#);
+        check(&[("l.#", "99999999")], &ty, "! .l: 99999999 elements are declared, but fewer exist");
         check(&[("l.#", "1"), ("l.0.x", "y")], &ty, "! .l[0].x: a number is required");
     }
 }

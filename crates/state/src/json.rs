@@ -1,4 +1,4 @@
-//! Reads JSON text piece by piece, and without building anything from what nobody asks for.
+//! Reads JSON text piece by piece, without building values that are not needed.
 //!
 //! It takes what Go's `encoding/json` takes: names of fields in any case, `null` for "not given", the last of several
 //! fields of one name. Nothing here recurses over the text, so nesting is limited by a number only.
@@ -8,26 +8,26 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 
-/// How deep arrays and objects may be nested, as in Go.
+/// Maximum nesting of arrays and objects, as in Go.
 const MAX_DEPTH: usize = 10_000;
 
-/// Why a text cannot be read.
+/// Reason why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is no JSON from this byte on.
+    /// It is not JSON from this byte on.
     Syntax(usize),
     /// It is JSON, but a field is of another type than it has to be.
     Type {
         /// The names of the fields that lead to it.
         field: &'static str,
-        /// What is there, in the words of Go: `string`, `number -1`.
+        /// The value that was found, in the words of Go: `string`, `number -1`.
         found: EcoString,
     },
     /// It is JSON of the right types, but a field says something that it cannot say.
     Content {
         /// The names of the fields that lead to it.
         field: &'static str,
-        /// What is wrong with it.
+        /// The error.
         problem: EcoString,
     },
 }
@@ -38,7 +38,7 @@ pub(crate) type Result<T> = std::result::Result<T, Fault>;
 pub(crate) struct Reader<'t> {
     text: &'t str,
     at: usize,
-    /// For a value that is kept without its white space: what there is of it, and from where on it is to be added.
+    /// For a value that is stored without its white space: the part so far, and the start of the rest.
     kept: String,
     kept_to: usize,
     /// The arrays and objects that are open in a value that is passed over: whether each is an object.
@@ -77,7 +77,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What the next value is, in the words of Go.
+    /// Kind of the next value, in the words of Go.
     pub(crate) fn kind(&mut self) -> &'static str {
         match self.peek() {
             Some(b'n') => "null",
@@ -129,7 +129,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A whole number; `null` is none.
+    /// A whole number, or none for `null`.
     pub(crate) fn integer<N: std::str::FromStr>(&mut self, field: &'static str) -> Result<Option<N>> {
         match self.peek() {
             Some(b'n') => self.word("null").map(|()| None),
@@ -223,7 +223,7 @@ impl<'t> Reader<'t> {
         Ok(Arc::from(self.kept.as_str()))
     }
 
-    /// Passes over a value, and keeps it if `KEEP`.
+    /// Skips a value, and stores it if `KEEP`.
     fn pass<const KEEP: bool>(&mut self) -> Result<()> {
         self.open.clear();
         loop {
@@ -271,7 +271,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The next byte that is not white space, which is not kept.
+    /// The next byte that is not white space, which is dropped.
     fn next<const KEEP: bool>(&mut self) -> Option<u8> {
         let white = self.at;
         let byte = self.peek();
@@ -424,12 +424,12 @@ fn next_eight(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
 }
 
-/// Which of eight bytes are zero, as their highest bits; beyond the first one it may be wrong.
+/// Zero bytes among eight, as their highest bits; beyond the first one it may be wrong.
 fn zeros(eight_bytes: u64) -> u64 {
     eight_bytes.wrapping_sub(eight(1)) & !eight_bytes & eight(0x80)
 }
 
-/// How many bytes of a string are neither a quote nor a backslash nor a control character.
+/// Number of bytes of a string before a quote, a backslash or a control character.
 fn plain_run(bytes: &[u8]) -> usize {
     let mut run = 0;
     while let Some(word) = next_eight(&bytes[run..]) {
@@ -443,7 +443,7 @@ fn plain_run(bytes: &[u8]) -> usize {
     run + bytes[run..].iter().take_while(|&&b| b != b'"' && b != b'\\' && b >= 0x20).count()
 }
 
-/// How many bytes are white space.
+/// Number of bytes of white space.
 fn white_run(bytes: &[u8]) -> usize {
     let mut run = 0;
     loop {
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn compact_keeps_what_is_in_strings() {
+    fn compact_keeps_the_content_of_strings() {
         let compact = |text| Reader::new(text).compact().expect("because it is JSON");
         assert_eq!(&*compact(" [1] "), "[1]");
         assert_eq!(&*compact(" [ ] , 2"), "[]");

@@ -16,7 +16,7 @@ use crate::address::legacy_provider;
 use crate::diagnostics;
 use crate::json::{Reader, Result, folded};
 use crate::model::State;
-use crate::v4::{Loader, RawKey, RawObject, RawResource, read_flat};
+use crate::v4::{Loader, RawKey, RawObject, RawOutput, RawResource, read_flat};
 
 /// Reads a text that is known to be JSON.
 pub(crate) fn read(text: &str, version: u64) -> std::result::Result<(State, Diagnostics), Diagnostic> {
@@ -173,7 +173,8 @@ impl<'t> Module<'t> {
             for (name, output) in self.outputs {
                 let ty = values::implied_type(output.value.as_bytes())
                     .map_err(|e| eco_format!("the value of the output {name:?} cannot be read: {}", e.message))?;
-                loader.set_output(&name, &output.value, &simplified(&ty), output.sensitive, EcoString::new());
+                let raw = RawOutput { value: &output.value, sensitive: output.sensitive, ..RawOutput::default() };
+                loader.set_output(&name, raw, &simplified(&ty));
             }
         }
         Ok(())
@@ -275,7 +276,7 @@ impl<'t> OldObject<'t> {
     }
 }
 
-/// What providers of old kept beside the attributes, as the JSON object that the newer ones expect.
+/// Private data that old providers stored beside the attributes, as the JSON object that newer ones expect.
 fn private(meta: &BTreeMap<EcoString, &str>) -> EcoVec<u8> {
     if meta.is_empty() {
         return EcoVec::new();
@@ -299,7 +300,7 @@ fn schema_version(raw: &str) -> Option<u64> {
 }
 
 /// Version 2 has the number of elements as `name.#` for maps and for lists; later it is `name.%` for maps. Empty
-/// collections lose it, because there is no telling what they are.
+/// collections lose it, because their kind is unknown.
 fn count_maps_as_maps(attributes: &mut BTreeMap<EcoString, EcoString>) {
     let counts: Vec<EcoString> = attributes.keys().filter(|name| name.ends_with(".#")).cloned().collect();
     for count in counts {
@@ -328,7 +329,7 @@ fn count_maps_as_maps(attributes: &mut BTreeMap<EcoString, EcoString>) {
     }
 }
 
-/// What an instance is called in the old formats.
+/// Key of an instance in the old formats.
 struct OldName<'n> {
     data: bool,
     kind: &'n str,

@@ -1,10 +1,10 @@
 //! The snapshot of what exists: model, file format, and changes as data.
 //!
-//! A [`State`] is what a state file holds. [`read`] takes a file of any format version and answers the state with what
-//! there is to say about it; [`write`] writes the current format, byte for byte as OpenTofu would. Between the two a
-//! state changes by [`Edit`]s only, each of which can also be kept as one line of JSON.
+//! A [`State`] is the content of a state file. [`read`] takes a file of any format version and returns the state with
+//! warnings; [`write`] writes the current format, byte for byte as OpenTofu would. Between the two a state changes by
+//! [`Edit`]s only, each of which can also be stored as one line of JSON.
 //!
-//! Attributes of objects stay raw JSON until somebody who knows their type asks for the value ([`Object::decode`]), so
+//! Attributes of objects stay raw JSON until a caller that knows their type asks for the value ([`Object::decode`]), so
 //! reading and writing a big state costs little more than copying it.
 //!
 //! Invariant: nothing here knows providers, their schemas, or where a state is stored.
@@ -27,6 +27,7 @@ mod legacy;
 mod model;
 mod object;
 mod paths;
+mod rows;
 mod sensitive;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use edit::{Edit, EditError};
 pub use file::read;
 pub use model::{DeposedKey, Instance, Output, Resource, State};
 pub use object::{AttributeError, Attributes, Identity, Object, RawJson, Status};
+pub use rows::{ObjectRow, OutputRow, ResourceRow, RowKey, RowReader, check_row};
 pub use v4_write::{write, write_compact, write_in_pieces};
 
 /// The version that is written as `terraform_version`: the language level.

@@ -1,4 +1,4 @@
-//! What a state holds: resources, their instances, output values.
+//! Content of a state: resources, their instances, output values.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,18 +18,18 @@ use crate::object::Object;
 /// before managed.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// What all versions of one state have in common.
+    /// Identifier that all versions of one state share.
     pub lineage: EcoString,
-    /// Which version of the lineage it is.
+    /// Version in the lineage.
     pub serial: u64,
-    /// Which version of the language wrote the file that was read. What is written has our own.
+    /// Language version of the writer of the file. Written files have our own.
     pub terraform_version: EcoString,
     /// Output values of the root module.
     pub outputs: BTreeMap<EcoString, Output>,
-    /// What conditions said; none where the writer did not record any.
+    /// Results of conditions; none where the writer did not record any.
     pub check_results: Option<Vec<CheckResult>>,
-    /// Copies of a state share the resources in which they do not differ.
-    pub(crate) resources: BTreeMap<AbsResource, Arc<Resource>>,
+    /// Copies of a state share the resources in which they do not differ, and all of them until one is edited.
+    pub(crate) resources: Arc<BTreeMap<AbsResource, Arc<Resource>>>,
 }
 
 /// An output value of the root module.
@@ -50,7 +50,7 @@ pub struct Resource {
     pub addr: AbsResource,
     /// The provider configuration that all its instances belong to.
     pub provider: AbsProviderConfig,
-    /// Its instances. A resource may have none.
+    /// Its instances, possibly none.
     pub instances: KeyMap<Instance>,
 }
 
@@ -61,11 +61,11 @@ pub struct Instance {
     pub current: Option<Arc<Object>>,
     /// Objects that were replaced and are still to be destroyed.
     pub deposed: BTreeMap<DeposedKey, Arc<Object>>,
-    /// Which instance of the provider configuration it belongs to, where that has several.
+    /// Instance of the provider configuration it belongs to, if that has several.
     pub provider_key: Option<InstanceKey>,
 }
 
-/// Tells the deposed objects of an instance apart: eight hexadecimal digits.
+/// The key of a deposed object of an instance: eight hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeposedKey(EcoString);
 
@@ -179,7 +179,7 @@ impl State {
             instances.map(move |(key, instance)| (resource.addr.clone().instance(key.clone()), resource, instance))
         })
     }
-    /// How many instances there are.
+    /// Number of instances.
     pub fn instance_count(&self) -> usize {
         self.iter().map(|resource| resource.instances.len()).sum()
     }
@@ -188,26 +188,34 @@ impl State {
         let checks = |state: &State| state.check_results.as_deref().unwrap_or_default().len();
         self.outputs == other.outputs
             && (self.check_results == other.check_results || checks(self) + checks(other) == 0)
-            && self.resources.len() == other.resources.len()
+            && (Arc::ptr_eq(&self.resources, &other.resources) || self.same_resources(other))
+    }
+    fn same_resources(&self, other: &State) -> bool {
+        self.resources.len() == other.resources.len()
             && self.resources.values().zip(other.resources.values()).all(|(a, b)| Arc::ptr_eq(a, b) || a == b)
+    }
+    /// The resources, to be edited: they are this state's own from here on.
+    pub(crate) fn resources_mut(&mut self) -> &mut BTreeMap<AbsResource, Arc<Resource>> {
+        Arc::make_mut(&mut self.resources)
     }
     /// Takes an instance out of the state, with the provider configuration it belongs to.
     pub(crate) fn take_instance(&mut self, addr: &AbsResourceInstance) -> Option<(Instance, AbsProviderConfig)> {
         let containing = addr.containing();
-        let resource = Arc::make_mut(self.resources.get_mut(&containing)?);
+        let resources = self.resources_mut();
+        let resource = Arc::make_mut(resources.get_mut(&containing)?);
         let instance = resource.instances.remove(&addr.key)?;
         let provider = resource.provider.clone();
         if resource.instances.is_empty() {
-            self.resources.remove(&containing);
+            resources.remove(&containing);
         }
         Some((instance, provider))
     }
 
-    /// Puts an instance into the state. A resource that is there keeps its provider configuration.
+    /// Adds an instance to the state. An existing resource keeps its provider configuration.
     pub(crate) fn put_instance(&mut self, addr: AbsResourceInstance, instance: Instance, provider: AbsProviderConfig) {
         let containing = addr.containing();
         let key: Option<InstanceKey> = addr.key;
-        match self.resources.get_mut(&containing) {
+        match self.resources_mut().get_mut(&containing) {
             Some(resource) => {
                 Arc::make_mut(resource).instances.insert(key, instance);
             }
@@ -216,9 +224,9 @@ impl State {
             }
         }
     }
-    /// The resource at an address, made where there is none; belongs to `provider` from now on.
+    /// The resource at an address, created if it does not exist; belongs to `provider` from now on.
     pub(crate) fn resource_mut(&mut self, addr: AbsResource, provider: AbsProviderConfig) -> &mut Resource {
-        match self.resources.entry(addr) {
+        match self.resources_mut().entry(addr) {
             Entry::Occupied(entry) => {
                 let resource = Arc::make_mut(entry.into_mut());
                 resource.provider = provider;

@@ -1,4 +1,4 @@
-//! Objects: what a provider told about one thing that exists, attributes kept as raw JSON.
+//! Objects: the provider's data about one real object, attributes stored as raw JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use yuba_value::{Path, PathStep, Type, Value, View, json as values};
 use crate::json::Reader;
 use crate::{flatmap, paths, sensitive};
 
-/// One thing that exists.
+/// One real object.
 #[derive(Clone, Debug)]
 pub struct Object {
     /// Whether it is fit for use.
@@ -20,17 +20,17 @@ pub struct Object {
     pub schema_version: u64,
     /// Its attributes.
     pub attributes: Attributes,
-    /// What of its attributes must not be shown.
+    /// Paths of sensitive attributes.
     pub sensitive: Vec<Path>,
-    /// What the provider wants to be kept with it.
+    /// Private data of the provider.
     pub private: EcoVec<u8>,
-    /// What its configuration referred to, sorted by text.
+    /// References of its configuration, sorted by text.
     pub dependencies: EcoVec<ConfigResource>,
     /// Whether its replacement is to be created before it is destroyed.
     pub create_before_destroy: bool,
     /// Whether it is to be forgotten instead of destroyed.
     pub skip_destroy: bool,
-    /// What tells it apart from others of its kind.
+    /// Its identity among objects of its type.
     pub identity: Option<Identity>,
 }
 
@@ -40,7 +40,7 @@ pub enum Status {
     /// It is.
     #[default]
     Ready,
-    /// It is to be replaced: it was not finished, or somebody asked for it.
+    /// It is to be replaced: its creation did not finish, or the user marked it.
     Tainted,
 }
 
@@ -57,7 +57,7 @@ pub enum Attributes {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RawJson(Arc<str>);
 
-/// What tells an object apart from others of its kind.
+/// The identity of an object among objects of its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The version of the identity schema.
@@ -66,12 +66,12 @@ pub struct Identity {
     pub json: RawJson,
 }
 
-/// Why attributes cannot be read as a value, or a value not be kept.
+/// Reason why attributes cannot be read as a value, or a value cannot be stored.
 #[derive(Clone, Debug)]
 pub struct AttributeError {
-    /// Which attribute.
+    /// Path of the attribute.
     pub path: Path,
-    /// What is wrong, a sentence part without capital and full stop.
+    /// The error, a sentence part without capital and full stop.
     pub message: EcoString,
 }
 
@@ -131,8 +131,21 @@ impl Object {
         };
         Ok(sensitive::mark(&value, &self.sensitive))
     }
-    /// An object with a value as its attributes, for the type of the schema. What is marked sensitive becomes
-    /// `sensitive`. A value with unknown or ephemeral parts cannot be kept.
+    /// The value of the attributes by what the JSON looks like, without a schema: maps are objects, lists and sets are tuples.
+    /// Nothing is marked: without a schema it is unknown what is sensitive. A dynamic value is an object of `value` and `type`.
+    pub fn decode_implied(&self) -> Result<Value, AttributeError> {
+        match &self.attributes {
+            Attributes::Json(json) => {
+                values::decode_implied(json.as_str()).map_err(|e| AttributeError { path: e.path, message: e.message })
+            }
+            Attributes::Flat(flat) => {
+                let attributes = flat.iter().map(|(name, text)| (name.clone(), Value::string(text.clone())));
+                Ok(Value::object(attributes.collect()))
+            }
+        }
+    }
+    /// An object with a value as its attributes, for the type of the schema. Values marked as sensitive are listed in
+    /// `sensitive`. Fails for a value with unknown or ephemeral parts.
     pub fn encode(value: &Value, ty: &Type, schema_version: u64) -> Result<Object, AttributeError> {
         let mut object = Object::new(schema_version, Attributes::Json(RawJson::encode(value, ty)?));
         object.sensitive = sensitive::paths(value)?;

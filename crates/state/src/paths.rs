@@ -42,7 +42,7 @@ fn write_step(writer: &mut Writer<'_>, step: &PathStep) {
     });
 }
 
-/// Reads the paths; with problems only what has none.
+/// Reads the paths. Invalid paths are reported and skipped.
 pub(crate) fn read(raw: &str, problems: &mut Diagnostics) -> Vec<Path> {
     let mut paths = Vec::new();
     let read = read_list(&mut Reader::new(raw), &mut paths, problems);

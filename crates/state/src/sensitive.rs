@@ -15,7 +15,7 @@ pub(crate) fn paths(value: &Value) -> Result<Vec<Path>, AttributeError> {
 
 fn collect(value: &Value, path: &mut Path, found: &mut Vec<Path>) -> Result<(), AttributeError> {
     if value.marks().has_ephemeral() {
-        return Err(AttributeError { path: path.clone(), message: "an ephemeral value cannot be kept".into() });
+        return Err(AttributeError { path: path.clone(), message: "an ephemeral value cannot be stored".into() });
     }
     if value.marks().has_sensitive() {
         found.push(path.clone());
@@ -96,7 +96,7 @@ fn mark_steps(value: &Value, paths: &[&[PathStep]]) -> Value {
 }
 
 enum Child {
-    /// By its place among the children.
+    /// By its position among the children.
     At(usize),
     /// An element of a set: marks on it are marks on the set.
     OfSet,
@@ -138,27 +138,27 @@ mod tests {
             ("t".into(), Value::tuple(vec![Value::object(vec![("d".into(), secret("y"))])])),
         ]);
         let ty = value.ty().clone();
-        let object = Object::encode(&value, &ty, 1).expect("because it can be kept");
+        let object = Object::encode(&value, &ty, 1).expect("because it can be stored");
         assert_eq!(object.sensitive.len(), 6);
-        let back = object.decode(&ty).expect("because it was kept");
+        let back = object.decode(&ty).expect("because it was stored");
         assert!(back.raw_equals(&value), "{back:?}");
     }
 
     #[test]
-    fn what_cannot_be_kept() {
+    fn values_that_cannot_be_stored() {
         let check = |value: Value| {
             let value = Value::object(vec![("a".into(), Value::tuple(vec![value]))]);
-            Object::encode(&value, value.ty(), 0).expect_err("because it cannot be kept").to_string()
+            Object::encode(&value, value.ty(), 0).expect_err("because it cannot be stored").to_string()
         };
-        assert_eq!(check(Value::string("x").mark(Mark::Ephemeral)), ".a[0]: an ephemeral value cannot be kept");
+        assert_eq!(check(Value::string("x").mark(Mark::Ephemeral)), ".a[0]: an ephemeral value cannot be stored");
         assert_eq!(check(Value::unknown(Type::string())), ".a[0]: the value is not known yet");
     }
 
     #[test]
-    fn what_is_not_of_the_type() {
+    fn paths_that_do_not_match_the_type() {
         let object = Object::encode(&Value::object(vec![("a".into(), Value::string("x"))]), &Type::dynamic(), 0);
         let ty = Type::object(vec![("value".into(), Type::object(vec![("a".into(), Type::number())]))]);
-        let problem = object.expect("because it can be kept").decode(&ty).expect_err("because it is of another type");
+        let problem = object.expect("because it can be stored").decode(&ty).expect_err("because it is of another type");
         assert_eq!(problem.to_string(), ".value.a: a number is required");
     }
 }

@@ -1,4 +1,4 @@
-//! Files in, files out: what is read is written again as OpenTofu writes it, and what is wrong with a file is said.
+//! Files in, files out: a state that is read is written again as OpenTofu writes it, and its errors are reported.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::*;
 
 const PROVIDER: &str = "provider[\"terraform.io/builtin/terraform\"]";
 
-/// What a file is when it is written again, or the titles of what is wrong.
+/// The rewritten file, or the titles of errors.
 fn again(file: &[u8]) -> String {
     match read(file) {
         Ok((state, warnings)) => {
@@ -40,7 +40,7 @@ fn with_instances(instances: &str) -> String {
     ))
 }
 
-/// What is read of one object is this when it is written.
+/// The rewritten form of one object.
 fn check_object(given: &str, expect: &str) {
     let got = again(with_instances(given).as_bytes());
     let expect = if expect.starts_with('!') { expect.to_owned() + "\n" } else { with_instances(expect) };
@@ -266,7 +266,7 @@ fn what_commands_make_titles_of() {
 }
 
 #[test]
-fn what_is_no_state_file() {
+fn files_that_are_not_states() {
     let unsupported = "! Unsupported state file format\n";
     let twice = "! Unsupported state file format\n! Unsupported state file format\n";
     let invalid = "! Invalid state file format\n";
@@ -399,6 +399,21 @@ fn content_is_compared_without_serial_and_lineage() {
     ));
 }
 
+#[test]
+fn copies_share_all_resources_until_one_is_edited() {
+    let text = with_instances(r#"{"schema_version":0,"attributes":{"id":"i"},"dependencies":["t.b"]}"#);
+    let (state, _) = read(text.as_bytes()).expect("it is a state");
+    let mut copy = state.clone();
+    assert!(Arc::ptr_eq(&state.resources, &copy.resources));
+    assert_eq!(copy.resources.len(), 1);
+    let addr = state.instances().next().expect("there is one").0;
+    let list = &state.instance(&addr).and_then(|i| i.current.as_ref()).expect("there is one").dependencies;
+    assert_eq!(list.capacity(), list.len(), "lists are as long as what they hold");
+    let provider = state.iter().next().expect("there is one").provider.clone();
+    copy.apply(Edit::SetObject { addr: addr.clone(), deposed: None, provider, provider_key: None, object: None });
+    assert!(copy.is_empty() && state.instance(&addr).is_some());
+}
+
 fn any_key() -> impl Strategy<Value = Option<InstanceKey>> {
     prop_oneof![
         Just(None),
@@ -432,8 +447,8 @@ fn any_object() -> impl Strategy<Value = Arc<Object>> {
                 ("d".into(), Value::tuple(vec![Value::int(1), Value::null(Type::bool())])),
             ]);
             let ty = Type::object(vec![("a".into(), Type::string()), ("d".into(), Type::dynamic())]);
-            let object = Object::encode(&value, &ty, 7).expect("because it can be kept");
-            assert!(object.decode(&ty).expect("because it was kept").raw_equals(&value));
+            let object = Object::encode(&value, &ty, 7).expect("because it can be stored");
+            assert!(object.decode(&ty).expect("because it was stored").raw_equals(&value));
             let dependency =
                 |i| ConfigResource::parse_text(FileId(0), &format!("module.m.t.x{i}")).expect("an address");
             let status = if tainted { Status::Tainted } else { Status::Ready };
@@ -517,7 +532,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_text_is_no_panic(text in "[\\[\\]{}\",:0-9a-z ]{0,40}") {
+    fn arbitrary_text_does_not_panic(text in "[\\[\\]{}\",:0-9a-z ]{0,40}") {
         again(text.as_bytes());
         again(format!("{{\"version\":4,\"resources\":[{text}]}}").as_bytes());
         let _ = Edit::from_json_line(&text);

@@ -24,7 +24,7 @@ use crate::model::{DeposedKey, Instance, Output, Resource, State};
 use crate::object::{Attributes, Identity, Object, RawJson, Status};
 use crate::paths;
 
-/// Base64 as Go reads it: bits that do not count may be anything.
+/// Base64 as Go reads it: unused bits may have any value.
 pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> std::result::Result<(State, Diagnostics), Diag
     Ok(loader.finish())
 }
 
-/// Not what was expected, which is no fault of the text.
+/// An unexpected value in valid JSON.
 const OUT_OF_ORDER: Fault = Fault::Syntax(0);
 
 /// A resource as the file has it, without its instances.
@@ -59,6 +59,14 @@ pub(crate) struct RawResource<'t> {
     pub(crate) kind: Cow<'t, str>,
     pub(crate) name: Cow<'t, str>,
     pub(crate) provider: Cow<'t, str>,
+}
+
+/// An output as the file has it, without its type.
+#[derive(Default)]
+pub(crate) struct RawOutput<'t> {
+    pub(crate) value: &'t str,
+    pub(crate) sensitive: bool,
+    pub(crate) deprecated: EcoString,
 }
 
 /// An object of an instance as the file has it.
@@ -86,7 +94,7 @@ pub(crate) enum RawKey {
     #[default]
     None,
     Key(InstanceKey),
-    /// Something that is no key.
+    /// A value that is not a key.
     Other(EcoString),
 }
 
@@ -105,6 +113,8 @@ pub(crate) struct Loader {
 pub(crate) struct Instances {
     addr: AbsResource,
     provider: Option<AbsProviderConfig>,
+    /// The provider of instances that came before.
+    known_provider: Option<AbsProviderConfig>,
     /// The provider of the first instance that has one of its own.
     own_provider: Option<AbsProviderConfig>,
     /// Instances whose two provider addresses were reported.
@@ -112,6 +122,19 @@ pub(crate) struct Instances {
     missing_told: bool,
     differs_told: bool,
     instances: KeyMap<Instance>,
+}
+
+impl Instances {
+    /// The address of the resource.
+    pub(crate) fn addr(&self) -> &AbsResource {
+        &self.addr
+    }
+
+    /// The provider configuration of instances that were read before, where it is another one.
+    pub(crate) fn other_provider(&self, shown: &str) -> Option<String> {
+        let before = self.known_provider.as_ref()?.to_string();
+        (before != shown).then_some(before)
+    }
 }
 
 impl Loader {
@@ -129,7 +152,7 @@ impl Loader {
                 "lineage" => self.state.lineage = reader.string("lineage")?.into(),
                 "outputs" => reader.object("outputs", |reader, name| self.output(reader, name))?,
                 "resources" => {
-                    self.state.resources.clear();
+                    self.state.resources_mut().clear();
                     reader.array("resources", |reader| self.resource(reader))?;
                 }
                 "check_results" => self.check_results(reader)?,
@@ -139,7 +162,7 @@ impl Loader {
         })
     }
 
-    /// The state and what there is to say about it.
+    /// The state and the warnings about it.
     pub(crate) fn finish(mut self) -> (State, Diagnostics) {
         let version = &self.state.terraform_version;
         if !version.is_empty() && Version::parse(version).is_err() {
@@ -149,13 +172,13 @@ impl Loader {
     }
 
     fn output(&mut self, reader: &mut Reader<'_>, name: &str) -> Result<()> {
-        let (mut ty, mut value, mut sensitive, mut deprecated) = ("", "", false, EcoString::new());
+        let (mut ty, mut raw) = ("", RawOutput::default());
         reader.object("outputs", |reader, key| {
             match &*folded(key) {
-                "value" => value = reader.raw()?,
+                "value" => raw.value = reader.raw()?,
                 "type" => ty = reader.raw()?,
-                "sensitive" => sensitive = reader.bool("outputs.sensitive")?,
-                "deprecated" => deprecated = reader.string("outputs.deprecated")?.into(),
+                "sensitive" => raw.sensitive = reader.bool("outputs.sensitive")?,
+                "deprecated" => raw.deprecated = reader.string("outputs.deprecated")?.into(),
                 _ => reader.skip()?,
             }
             Ok(())
@@ -163,17 +186,18 @@ impl Loader {
         let ty = match values::decode_type(ty.as_bytes()) {
             Ok(ty) => ty,
             Err(problem) => {
-                // Quirk: of a type that is not there Go says only that the text is over.
+                // Quirk: for a missing type Go reports only the end of the text.
                 let problem = if ty.is_empty() { "EOF".into() } else { problem.message };
                 self.problems.push(diagnostics::output_type(name, problem));
                 return Ok(());
             }
         };
-        self.set_output(name, value, &ty, sensitive, deprecated);
+        self.set_output(name, raw, &ty);
         Ok(())
     }
 
-    pub(crate) fn set_output(&mut self, name: &str, value: &str, ty: &Type, sensitive: bool, deprecated: EcoString) {
+    pub(crate) fn set_output(&mut self, name: &str, raw: RawOutput<'_>, ty: &Type) {
+        let RawOutput { value, sensitive, deprecated } = raw;
         match values::decode(value.as_bytes(), ty) {
             Ok(value) => {
                 self.state.outputs.insert(name.into(), Output { value, sensitive, deprecated });
@@ -249,12 +273,13 @@ impl Loader {
             text => Some(self.or_report(|addresses| addresses.provider(text))?),
         };
         let addr = ResourceName { mode, kind: (&*raw.kind).into(), name: (&*raw.name).into() }.absolute(module);
-        let before = self.state.resources.remove(&addr);
+        let before = self.state.resources_mut().remove(&addr);
         let (before_provider, instances) =
             before.map(Arc::unwrap_or_clone).map_or_else(Default::default, |r| (Some(r.provider), r.instances));
         Some(Instances {
             addr,
-            provider: provider.or(before_provider),
+            provider: provider.or_else(|| before_provider.clone()),
+            known_provider: before_provider,
             own_provider: None,
             conflicts: BTreeSet::new(),
             missing_told: false,
@@ -265,9 +290,9 @@ impl Loader {
 
     pub(crate) fn end(&mut self, loaded: Instances) {
         let Instances { addr, provider, instances, .. } = loaded;
-        // Without a provider there is no instance either, or an error was told.
+        // Without a provider there is no instance either, or an error was reported.
         if let Some(provider) = provider {
-            self.state.resources.insert(addr.clone(), Arc::new(Resource { addr, provider, instances }));
+            self.state.resources_mut().insert(addr.clone(), Arc::new(Resource { addr, provider, instances }));
         }
     }
 
@@ -372,12 +397,14 @@ impl Loader {
         if let Some(known) = self.addresses.dependency_list(raw) {
             return Ok(known);
         }
-        let mut list = EcoVec::new();
+        let mut list = Vec::new();
         Reader::new(raw).array("resources.instances.dependencies", |reader| {
             let text = reader.string("resources.instances.dependencies")?;
             list.extend(self.or_report(|addresses| addresses.dependency(&text)));
             Ok(())
         })?;
+        // As long as what it holds: most lists have one item, and large states have many lists.
+        let list: EcoVec<ConfigResource> = list.into_iter().collect();
         self.addresses.keep_dependency_list(raw, list.clone());
         Ok(list)
     }
@@ -489,7 +516,7 @@ impl RawKey {
                 let raw = reader.raw()?;
                 match (raw.parse::<i64>(), raw.parse::<f64>()) {
                     (Ok(key), _) => RawKey::Key(InstanceKey::Int(key)),
-                    // Quirk: what follows the point does not count.
+                    // Quirk: digits after the point are ignored.
                     #[expect(clippy::cast_possible_truncation, reason = "because it is in the range")]
                     (_, Ok(key)) if key.abs() < 9e18 => RawKey::Key(InstanceKey::Int(key as i64)),
                     _ => RawKey::Other(raw.into()),
@@ -505,7 +532,7 @@ impl RawKey {
     }
 }
 
-/// Names with texts; `null` is none.
+/// Names with strings; empty for `null`.
 pub(crate) fn read_flat(
     reader: &mut Reader<'_>,
     field: &'static str,

@@ -17,8 +17,8 @@ use crate::writer::{Pieces, Writer};
 /// Writes a state as a file of the current format: indented, as a file on disk is. `terraform_version` is always the
 /// one of this program.
 pub fn write(state: &State, out: &mut Vec<u8>) {
-    // Growing step by step would copy what is written again and again. Room that stays empty costs nothing; where there is
-    // none, it grows after all.
+    // Growing step by step would copy the output again and again. Unused memory costs nothing; if it cannot be
+    // reserved, the buffer grows step by step after all.
     let _ = out.try_reserve(estimated_size(state));
     let mut writer = Writer::indented(out);
     write_state(state, &mut writer);
@@ -130,8 +130,8 @@ fn write_resource(writer: &mut Writer<'_>, module: &str, resource: &Resource) {
     writer.key("name");
     writer.text(&name.name);
     // As soon as one instance belongs to an instance of the provider configuration, all say which one is theirs.
-    // A configuration without alias has no instances: a key that an instance kept from the configuration it had before
-    // cannot be written, because nobody could read it.
+    // A configuration without alias has no instances: a key that an instance still has from its previous configuration
+    // cannot be written, because it could not be read again.
     let keyed = resource.provider.alias.is_some()
         && resource.instances.values().any(|instance| instance.provider_key.is_some());
     if !keyed {
@@ -235,22 +235,24 @@ pub(crate) fn write_check_results(writer: &mut Writer<'_>, results: &[CheckResul
     writer.array(|writer| {
         for result in results {
             writer.item();
-            writer.object(|writer| {
-                writer.key("object_kind");
-                writer.text(result.kind.as_str());
-                writer.key("config_addr");
-                writer.text(&result.config_addr);
-                writer.key("status");
-                writer.text(result.status.as_str());
-                writer.key("objects");
-                if result.objects.is_empty() {
-                    writer.bare("null");
-                } else {
-                    write_check_objects(writer, result);
-                }
-            });
+            writer.object(|writer| write_check_result(writer, result));
         }
     });
+}
+
+pub(crate) fn write_check_result(writer: &mut Writer<'_>, result: &CheckResult) {
+    writer.key("object_kind");
+    writer.text(result.kind.as_str());
+    writer.key("config_addr");
+    writer.text(&result.config_addr);
+    writer.key("status");
+    writer.text(result.status.as_str());
+    writer.key("objects");
+    if result.objects.is_empty() {
+        writer.bare("null");
+    } else {
+        write_check_objects(writer, result);
+    }
 }
 
 fn write_check_objects(writer: &mut Writer<'_>, result: &CheckResult) {

@@ -15,7 +15,7 @@ pub(crate) struct Writer<'o> {
     pieces: Option<Pieces<'o>>,
 }
 
-/// Who takes what is written as soon as it is a piece of some size.
+/// Receiver of finished pieces of the output.
 pub(crate) struct Pieces<'o> {
     pub(crate) size: usize,
     pub(crate) take: &'o mut dyn FnMut(&[u8]) -> io::Result<()>,
@@ -150,7 +150,7 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// White space for JSON that has none.
+    /// White space for compact JSON.
     fn indent(&mut self, raw: &[u8]) {
         let mut at = 0;
         while let Some(&byte) = raw.get(at) {

@@ -17,7 +17,7 @@ use crate::{Diagnostic, Diagnostics, Expr, Span, json};
 pub enum Body {
     /// Native syntax.
     Native(Arc<NativeBody>),
-    /// JSON syntax: what is an argument and what a block only the schema tells.
+    /// JSON syntax: only the schema distinguishes arguments and blocks.
     Json(Arc<json::JsonBody>),
     /// A body and what overrides parts of it.
     Overridden(Arc<OverriddenBody>),
@@ -34,7 +34,7 @@ pub struct NativeBody {
     pub blocks: Vec<Block>,
     /// All of it.
     pub span: Span,
-    /// Where something missing would be added: the end of the body.
+    /// Location for a missing item: the end of the body.
     pub end_span: Span,
 }
 
@@ -43,7 +43,7 @@ pub struct NativeBody {
 pub struct Attribute {
     /// The name.
     pub name: EcoString,
-    /// Where the name stands.
+    /// Location of the name.
     pub name_span: Span,
     /// The value, shared so that bodies can be cloned.
     pub expr: Arc<Expr>,
@@ -56,9 +56,9 @@ pub struct Attribute {
 pub struct Block {
     /// The type.
     pub kind: EcoString,
-    /// Where the type stands.
+    /// Location of the type.
     pub kind_span: Span,
-    /// Labels with their places.
+    /// Labels with their locations.
     pub labels: Vec<(EcoString, Span)>,
     /// The content.
     pub body: Body,
@@ -70,7 +70,7 @@ pub struct Block {
     pub span: Span,
 }
 
-/// What may be in a body.
+/// Possible content of a body.
 #[derive(Clone, Debug, Default)]
 pub struct BodySchema {
     /// Arguments.
@@ -97,14 +97,14 @@ pub struct BlockSchema {
     pub labels: Vec<EcoString>,
 }
 
-/// What a body contains of what a schema asked for.
+/// Content of a body for a schema.
 #[derive(Clone, Debug, Default)]
 pub struct Content {
     /// In source order.
     pub attributes: Vec<Attribute>,
     /// In source order.
     pub blocks: Vec<Block>,
-    /// Where something missing would be added.
+    /// Location for a missing item.
     pub missing_span: Span,
 }
 
@@ -134,12 +134,12 @@ impl Body {
         Body::Native(Arc::new(NativeBody { span, end_span: span.at_end(), ..NativeBody::default() }))
     }
 
-    /// Bodies that are read as one; an argument in two of them is a mistake.
+    /// Bodies that are read as one; an argument in two of them is an error.
     pub fn merged(bodies: impl Into<Arc<[Body]>>) -> Body {
         Body::Merged(bodies.into())
     }
 
-    /// What the schema asks for; anything else is a mistake.
+    /// The items that the schema requests; all others are errors.
     pub fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
         match self {
             Body::Native(body) => body.content(schema),
@@ -152,7 +152,7 @@ impl Body {
         }
     }
 
-    /// What the schema asks for; anything else does not matter.
+    /// Items of the schema; all others are ignored.
     pub fn known_content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
         match self {
             Body::Native(body) => body.matching(schema),
@@ -163,12 +163,14 @@ impl Body {
         }
     }
 
-    /// What the schema asks for, and a body of everything else.
+    /// Items of the schema, and a body of all others.
     pub fn partial_content(&self, schema: &BodySchema) -> (Content, Body, Diagnostics) {
         match self {
             Body::Native(body) => {
                 let (content, diagnostics) = body.matching(schema);
-                (content, Body::Native(Arc::new(body.without(schema))), diagnostics)
+                // Most blocks of large configurations have nothing that the schema names: the rest is the whole body.
+                let rest = if body.has_any(schema) { Arc::new(body.without(schema)) } else { Arc::clone(body) };
+                (content, Body::Native(rest), diagnostics)
             }
             Body::Json(body) => {
                 let (content, rest, diagnostics) = body.partial_content(schema);
@@ -187,7 +189,7 @@ impl Body {
         }
     }
 
-    /// All arguments, whatever their names; blocks are a mistake.
+    /// All arguments, whatever their names; blocks are errors.
     pub fn just_attributes(&self) -> (Vec<Attribute>, Diagnostics) {
         match self {
             Body::Native(body) => {
@@ -211,7 +213,7 @@ impl Body {
         }
     }
 
-    /// Where something missing would be added.
+    /// Location for a missing item.
     pub fn missing_item_span(&self) -> Span {
         match self {
             Body::Native(body) => body.span.at_start(),
@@ -254,6 +256,12 @@ impl NativeBody {
         (Content { attributes, blocks, missing_span }, diagnostics)
     }
 
+    /// Whether the schema names any of its items.
+    fn has_any(&self, schema: &BodySchema) -> bool {
+        self.attributes.iter().any(|a| schema.attribute(&a.name).is_some())
+            || self.blocks.iter().any(|b| schema.block(&b.kind).is_some())
+    }
+
     fn without(&self, schema: &BodySchema) -> NativeBody {
         NativeBody {
             attributes: self.attributes.iter().filter(|a| schema.attribute(&a.name).is_none()).cloned().collect(),
@@ -283,7 +291,7 @@ fn merged_content(
     }
     for wanted in schema.attributes.iter().filter(|wanted| wanted.required && merged.attribute(&wanted.name).is_none())
     {
-        // Quirk: the message has no place.
+        // Quirk: the message has no location.
         let problem = required_argument_missing(&wanted.name, missing_span);
         diagnostics.push(Diagnostic { subject: None, ..problem });
     }
@@ -313,12 +321,12 @@ fn label_problem(block: &Block, expected: &BlockSchema) -> Option<Diagnostic> {
     }
 }
 
-/// What parsing a file gives.
+/// Result of parsing a file.
 #[derive(Clone, Debug)]
 pub struct ParsedFile {
     /// The content.
     pub body: Body,
-    /// What is wrong with it.
+    /// Its errors.
     pub diagnostics: Diagnostics,
 }
 
@@ -352,6 +360,18 @@ mod tests {
             out += &format!("! {} @{}-{}\n  {}\n", diagnostic.summary, span.start, span.end, diagnostic.explanation());
         }
         expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn a_body_without_items_of_the_schema_is_its_own_rest() {
+        let rest_of = |text: &str| {
+            let (_, file) = parse_config(FileId(0), text.as_bytes());
+            let rest = file.body.partial_content(&schema()).1;
+            let (Body::Native(body), Body::Native(rest)) = (file.body, rest) else { panic!("it is native syntax") };
+            (Arc::ptr_eq(&body, &rest), rest.attributes.len() + rest.blocks.len())
+        };
+        assert_eq!(rest_of("need = 1\nother = 2\nplain {}\nmore {}\n"), (false, 2));
+        assert_eq!(rest_of("other = 2\nmore {}\n"), (true, 2));
     }
 
     #[test]
@@ -410,14 +430,14 @@ mod tests {
 
     #[test]
     fn the_rest_has_what_was_not_asked_for() {
-        let (_, file) = parse_config(FileId(0), b"need = 1\nother = 2\nplain {}\nthing {}\n");
+        let (_, file) = parse_config(FileId(0), b"need = 1\nother = 2\nplain {}\nextra {}\n");
         let (content, rest, diagnostics) = file.body.partial_content(&schema());
         assert!(diagnostics.is_empty());
         assert_eq!((content.attributes.len(), content.blocks.len()), (1, 1));
         let (attributes, diagnostics) = rest.just_attributes();
         assert_eq!(attributes.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["other"]);
         let summaries: Vec<&str> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
-        assert_eq!(summaries, ["Unexpected \"thing\" block"]);
+        assert_eq!(summaries, ["Unexpected \"extra\" block"]);
     }
 
     #[test]

@@ -82,9 +82,9 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The title, a phrase without full stop.
     pub summary: EcoString,
-    /// What failed and why, in full sentences.
+    /// The failure and its reason, in full sentences.
     pub detail: EcoString,
-    /// What to do about it: one imperative sentence. Renderings print it after the detail.
+    /// Advice: one imperative sentence. Renderings print it after the detail.
     pub hint: Option<EcoString>,
     /// The exact location.
     pub subject: Option<Span>,
@@ -92,11 +92,11 @@ pub struct Diagnostic {
     pub context: Option<Span>,
     /// The object this is about, as an address (`with aws_instance.a,`).
     pub address: Option<EcoString>,
-    /// What helps to understand an evaluation that failed. Boxed: most diagnostics have none.
+    /// Additional data about a failed evaluation. Boxed: most diagnostics do not have it.
     pub extra: Option<Box<Extra>>,
 }
 
-/// What helps to understand an evaluation that failed.
+/// Additional data about a failed evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
     /// References in the failing expression and what they held: `("local.x", "is 5")`. Never shows sensitive content.
@@ -183,8 +183,8 @@ impl Diagnostic {
     pub fn new(code: &'static Code, detail: impl Into<EcoString>) -> Diagnostic {
         Diagnostic::with_detail(code, detail.into())
     }
-    /// Cold: the compiler moves the code that only reports a mistake away from the code that every run executes, so that a
-    /// run maps fewer pages of the executable.
+    /// Cold: the compiler moves the code that only reports an error away from the code that every run executes, so that
+    /// a run maps fewer pages of the executable.
     #[cold]
     #[inline(never)]
     fn with_detail(code: &'static Code, detail: EcoString) -> Diagnostic {

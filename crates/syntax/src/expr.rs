@@ -9,13 +9,13 @@ use crate::{Diagnostics, Span};
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind.
     pub kind: ExprKind,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
 }
 
-/// What an expression is.
+/// Kinds of expressions.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// A literal of the language or of JSON.
@@ -47,9 +47,9 @@ pub enum ExprKind {
     Tuple(Arc<[Expr]>),
     /// `{ a = b }`
     Object(Arc<[ObjectItem]>),
-    /// A string of JSON syntax: a template to evaluation, a reference or call to whoever reads it statically.
+    /// A string of JSON syntax: a template in evaluation, a reference or call where it is read statically.
     JsonString(Box<JsonString>),
-    /// An object of JSON syntax: as [`ExprKind::Object`], but a key given twice is a mistake.
+    /// An object of JSON syntax: as [`ExprKind::Object`], but a duplicate key is an error.
     JsonObject(Arc<[ObjectItem]>),
     /// `[for x in y : z]`, `{for k, v in y : k => v...}`
     For(Box<ForExpr>),
@@ -57,11 +57,11 @@ pub enum ExprKind {
     Splat(Box<SplatExpr>),
     /// The item a splat is at, inside [`SplatExpr::each`].
     SplatItem,
-    /// What stands where an expression could not be read; evaluates to an unknown value, without further errors.
+    /// Replacement of an unreadable expression; evaluates to an unknown value, without further errors.
     Invalid,
 }
 
-/// A literal. Numbers that fit are kept as integers, others as their text.
+/// A literal. Numbers that fit are stored as integers, others as their text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     /// `null`
@@ -81,7 +81,7 @@ pub enum Literal {
 pub struct JsonString {
     /// The text after JSON's own escapes: the value where no references are allowed.
     pub text: EcoString,
-    /// The text as a template, with what is wrong with it: reported when it is evaluated. None when the text has no
+    /// The text as a template, with its errors, reported when it is evaluated. None when the text has no
     /// template sequence, so that its value is the text in normal form C.
     pub template: Option<(Expr, Diagnostics)>,
 }
@@ -91,7 +91,7 @@ pub struct JsonString {
 pub struct Traversal {
     /// The first name.
     pub root: EcoString,
-    /// Where the first name stands.
+    /// Location of the first name.
     pub root_span: Span,
     /// The steps after it.
     pub steps: Arc<[TraversalStep]>,
@@ -121,7 +121,7 @@ pub enum TraversalStep {
 /// `expr[key]`
 #[derive(Clone, Debug)]
 pub struct IndexExpr {
-    /// What is indexed.
+    /// The indexed expression.
     pub collection: Expr,
     /// By what.
     pub key: Expr,
@@ -136,7 +136,7 @@ pub struct IndexExpr {
 pub struct CallExpr {
     /// The name as written, with namespaces: `provider::x::f`.
     pub name: EcoString,
-    /// Where the name stands.
+    /// Location of the name.
     pub name_span: Span,
     /// `(`
     pub open_span: Span,
@@ -175,7 +175,7 @@ pub struct BinaryExpr {
 pub struct UnaryExpr {
     /// The operator.
     pub op: UnaryOp,
-    /// Where the operator stands.
+    /// Location of the operator.
     pub op_span: Span,
     /// After it.
     pub operand: Expr,
@@ -225,8 +225,7 @@ pub enum UnaryOp {
 #[derive(Clone, Debug)]
 pub struct ObjectItem {
     /// The key. A bare name is a [`Literal::String`] already (with `key_is_bare_name`); `(name)` is not, and a bare
-    /// traversal of several steps stays a traversal with `key_is_bare_traversal`, which is a mistake evaluation
-    /// explains.
+    /// traversal of several steps stays a traversal with `key_is_bare_traversal`, an error that evaluation explains.
     pub key: Expr,
     /// The key is a name without quotes or parentheses.
     pub key_is_bare_name: bool,
@@ -247,7 +246,7 @@ pub struct ForExpr {
     pub collection: Expr,
     /// Before `=>`; objects only.
     pub key: Option<Expr>,
-    /// What each element becomes.
+    /// Expression for each element.
     pub value: Expr,
     /// After `if`.
     pub condition: Option<Expr>,
@@ -264,7 +263,7 @@ pub struct ForExpr {
 pub struct SplatExpr {
     /// Before the splat.
     pub source: Expr,
-    /// What is done to each item; [`ExprKind::SplatItem`] stands for the item.
+    /// Expression for each item; [`ExprKind::SplatItem`] stands for the item.
     pub each: Expr,
     /// `.*` or `[*]`
     pub marker_span: Span,

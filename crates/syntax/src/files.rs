@@ -21,6 +21,11 @@ pub trait Files: Send + Sync {
     fn identity(&self, dir: &str) -> EcoString {
         dir.into()
     }
+    /// Runs two computations about files. A host with threads runs them at the same time.
+    fn both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+        first();
+        second();
+    }
 }
 
 /// The path of an entry of a directory, as messages show it.

@@ -16,8 +16,8 @@ use crate::token::Token;
 
 /// The canonical form of a file of configuration in native syntax.
 ///
-/// The file must parse without errors: the caller has checked, since only the caller can tell the author. The result of
-/// text that does not parse is unspecified (it is some text, without panic).
+/// The file must parse without errors: the caller has checked it and can report them to the author. The result of text
+/// that does not parse is unspecified (it is some text, without panic).
 pub fn format(source: &[u8]) -> Vec<u8> {
     format_tokens(source, &lexer::lex(source, LexMode::Config))
 }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_lines_and_of_the_file_are_kept() {
+    fn ends_of_lines_and_of_the_file_are_preserved() {
         let check = |source: &str, want: &str| assert_eq!(String::from_utf8_lossy(&format(source.as_bytes())), want);
         check("a=1\r\n  bb = 2 # c\r\n\r\n", "a  = 1\r\nbb = 2 # c\r\n\r\n");
         check("\u{feff}a=1 \n", "a = 1\n");
@@ -254,7 +254,7 @@ mod tests {
         check("", "");
     }
 
-    /// Configuration texts of all shapes the formatter tells apart, in no style.
+    /// Configuration texts of all shapes that the formatter distinguishes, without any style.
     fn body(depth: u32) -> BoxedStrategy<String> {
         let space = prop_oneof![Just(""), Just(" "), Just("  "), Just("\t"), Just(" /* c */ ")];
         let end = prop_oneof![Just("\n"), Just(" # c\n"), Just("//\n\n"), Just("\r\n"), Just(" /* x\n y */\n")];

@@ -1,7 +1,7 @@
 //! JSON syntax: the same configuration written as JSON.
 //!
-//! What a property is, an argument or a block, only a schema tells: [`JsonBody`] answers the same questions as a body of
-//! the native syntax. Strings are templates where they are evaluated, and references where they are read statically.
+//! Only a schema determines whether a property is an argument or a block: [`JsonBody`] has the same methods as a body
+//! of the native syntax. Strings are templates where they are evaluated, and references where they are read statically.
 
 mod body;
 mod diagnostics;
@@ -19,16 +19,16 @@ use crate::source::{FileId, Span};
 pub use body::JsonBody;
 pub use parse::parse_value;
 
-/// A value with its place.
+/// A value with its location.
 #[derive(Clone, Debug)]
 pub struct Json {
-    /// What it is.
+    /// Its kind.
     pub kind: JsonKind,
     /// All of it.
     pub span: Span,
 }
 
-/// What a JSON value is.
+/// Kinds of JSON values.
 #[derive(Clone, Debug)]
 pub enum JsonKind {
     /// `{ "a": 1 }`, properties in order, names not always unique.
@@ -43,7 +43,7 @@ pub enum JsonKind {
     Bool(bool),
     /// `null`
     Null,
-    /// What could not be read.
+    /// An unreadable value.
     Invalid,
 }
 
@@ -52,7 +52,7 @@ pub enum JsonKind {
 pub struct Property {
     /// The name, escapes resolved.
     pub name: EcoString,
-    /// Where the name stands, with its quotes.
+    /// Location of the name, with its quotes.
     pub name_span: Span,
     /// The value.
     pub value: Arc<Json>,
@@ -71,7 +71,7 @@ pub fn parse_config(file: FileId, bytes: &[u8]) -> ParsedFile {
 }
 
 impl Json {
-    /// What messages about it point at: the opening bracket, or all of it.
+    /// Location for messages: the opening bracket, or all of it.
     pub fn start_span(&self) -> Span {
         match self.kind {
             JsonKind::Object(_) | JsonKind::Array(_) => {
@@ -108,7 +108,7 @@ impl Json {
 
 fn string_expr(text: &EcoString, span: Span) -> Expr {
     let has_sequence = text.as_bytes().windows(2).any(|pair| matches!(pair, b"${" | b"%{"));
-    // Places inside the string are counted from after its quote; escapes before them shift them.
+    // Offsets inside the string are counted from after its quote; escapes before them shift them.
     let template = has_sequence.then(|| parser::parse_template_at(span.file, span.start + 1, text.as_bytes()));
     Expr { kind: ExprKind::JsonString(Box::new(JsonString { text: text.clone(), template })), span }
 }

@@ -1,11 +1,11 @@
 //! The lexer: bytes to tokens, with a stack of modes for templates.
 //!
 //! One pass, linear on any input, lossless: the tokens' bytes put together are the input. Bytes that are not UTF-8,
-//! characters outside the language and things that never end become tokens of their own; the parser explains them.
+//! characters outside the language and unterminated tokens become tokens of their own; the parser explains them.
 
 use crate::token::{Token, TokenKind, TokenKind as K};
 
-/// What the text as a whole is.
+/// Kind of the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LexMode {
     /// A configuration file.
@@ -59,13 +59,13 @@ struct Heredoc {
 struct Lexer<'s> {
     bytes: &'s [u8],
     pos: usize,
-    /// Where the current token starts.
+    /// Start of the current token.
     start: usize,
     tokens: Vec<Token>,
     mode: State,
     /// The states to return to.
     modes: Vec<State>,
-    /// How many braces are open.
+    /// Number of open braces.
     braces: i64,
     /// For each open template sequence the brace count at which `}` ends it.
     sequences: Vec<i64>,
@@ -192,7 +192,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Digits, dots and exponents in any number, ending in a digit: what is no number the parser will say.
+    /// Digits, dots and exponents in any number, ending in a digit: the parser reports invalid numbers.
     fn number(&mut self) {
         let mut end = self.pos + 1;
         let mut pos = end;
@@ -388,7 +388,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The length of the line end at the current position, 0 if there is none.
+    /// The length of the line end at the current position, or 0.
     fn line_end(&self) -> usize {
         match (self.at(0), self.at(1)) {
             (b'\n', _) => 1,
@@ -452,7 +452,7 @@ fn symbol(byte: u8) -> Option<TokenKind> {
     })
 }
 
-/// How many bytes look like one UTF-8 character, 0 if they do not. Quirk: forms that are too long and surrogates pass.
+/// Number of bytes that look like one UTF-8 character, 0 if they do not. Quirk: overlong forms and surrogates pass.
 fn utf8_len(bytes: &[u8]) -> usize {
     let len = match bytes.first() {
         None | Some(0x80..=0xbf | 0xf8..) => return 0,
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_tokens() {
+    fn errors_are_tokens() {
         check(
             "a & b ~ 'c' `d`; “e” \0",
             expect![[

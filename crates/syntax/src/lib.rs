@@ -1,7 +1,7 @@
 //! Text to structure: source files, spans, diagnostics, the lexer, the parser with its lossless tree, lowered
 //! expressions, JSON syntax behind the same [`Body`], and the formatter.
 //!
-//! Parsing never fails: mistakes are diagnostics, and the rest of the file is still there.
+//! Parsing never fails: errors are diagnostics, and the rest of the file is still parsed.
 //!
 //! Invariant: nothing here knows what any block means, and nothing here evaluates.
 

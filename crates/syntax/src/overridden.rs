@@ -25,7 +25,7 @@ impl Body {
 }
 
 impl OverriddenBody {
-    /// Quirk: nobody complains about what the schema does not know.
+    /// Quirk: items unknown to the schema are not reported.
     pub(crate) fn partial_content(&self, schema: &BodySchema) -> (Content, Body, Diagnostics) {
         let mut schema = schema.clone();
         if !schema.blocks.iter().any(|block| block.kind == "dynamic") {

@@ -1,13 +1,14 @@
 //! The parser: tokens to a lossless tree, lowered bodies and expressions.
 //!
-//! Recursive descent that cannot fail: what cannot be read is [`ExprKind::Invalid`] with a diagnostic, and reading goes
-//! on after the next bracket or line that looks like an end. The titles, places and number of diagnostics are those of
-//! OpenTofu, which is why the first recovery silences most later complaints of the same file.
+//! Recursive descent that cannot fail: unreadable input is [`ExprKind::Invalid`] with a diagnostic, and reading goes on
+//! after the next bracket or line that looks like an end. The titles, locations and number of diagnostics are those of
+//! OpenTofu, which is why the first recovery silences most later errors of the same file.
 
 mod body;
 mod brackets;
 mod diagnostics;
 mod expr;
+mod halves;
 mod number;
 mod recovery;
 mod stray_tokens;
@@ -27,16 +28,17 @@ use crate::token::{Token, TokenKind, TokenKind as K};
 use crate::tree::{Node, NodeKind, SyntaxTree};
 use crate::{Diagnostic, Diagnostics, Expr, ExprKind, Traversal};
 
+pub use halves::{Both, LARGE_FILE, parse_config_body};
 pub(crate) use number::number_literal;
 pub(crate) use string::normalized;
 
-/// How deep expressions and blocks may nest. OpenTofu has no limit; beyond this ours says so.
+/// Maximum nesting of expressions and blocks. OpenTofu has no limit; ours reports an error.
 pub const MAX_DEPTH: u32 = 250;
 
-/// How many mistakes of one text are reported.
+/// Maximum number of reported errors of one text.
 pub const MAX_MISTAKES: usize = 1000;
 
-/// How many operators of one precedence, or brackets after one operand, may follow each other.
+/// Maximum number of consecutive operators of one precedence, or brackets after one operand.
 pub const MAX_CHAIN: u32 = 1000;
 
 /// Parses a configuration file.
@@ -60,7 +62,7 @@ pub fn parse_expression(file: FileId, bytes: &[u8]) -> (Expr, Diagnostics) {
 /// Parses one expression whose text starts at an offset of the file.
 pub fn parse_expression_at(file: FileId, offset: u32, bytes: &[u8]) -> (Expr, Diagnostics) {
     let mut parser = Parser::new(file, offset, bytes, LexMode::Expression);
-    parser.set_newlines(false);
+    parser.set_newlines(Newlines::Ignored);
     let expr = parser.expression();
     if parser.kind != K::Eof && !parser.recovery {
         let at = parser.next_span();
@@ -82,7 +84,7 @@ pub fn parse_template_at(file: FileId, offset: u32, bytes: &[u8]) -> (Expr, Diag
 }
 
 /// Parses a text that is nothing but a reference: a name, attributes, and indexes with literal keys.
-/// None when it does not start with a name; with other mistakes the steps before them are there.
+/// None when it does not start with a name; after other errors the steps before them are returned.
 pub fn parse_traversal(file: FileId, bytes: &[u8]) -> (Option<Traversal>, Diagnostics) {
     parse_traversal_at(file, 0, bytes)
 }
@@ -90,7 +92,7 @@ pub fn parse_traversal(file: FileId, bytes: &[u8]) -> (Option<Traversal>, Diagno
 /// Parses a reference whose text starts at an offset of the file.
 pub fn parse_traversal_at(file: FileId, offset: u32, bytes: &[u8]) -> (Option<Traversal>, Diagnostics) {
     let mut parser = Parser::new(file, offset, bytes, LexMode::Expression);
-    parser.set_newlines(false);
+    parser.set_newlines(Newlines::Ignored);
     let traversal = parser.absolute_traversal();
     (traversal, parser.diags)
 }
@@ -103,9 +105,16 @@ struct Tok {
     span: Span,
 }
 
+/// Whether line ends are tokens for the parser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Newlines {
+    Significant,
+    Ignored,
+}
+
 struct Parser<'s> {
     file: FileId,
-    /// Where the text starts in the file.
+    /// Start of the text in the file.
     offset: u32,
     source: &'s [u8],
     tokens: Vec<Token>,
@@ -116,19 +125,18 @@ struct Parser<'s> {
     /// The next token that counts, and its kind.
     next: usize,
     kind: TokenKind,
-    /// Whether line ends count.
-    newlines: bool,
-    /// Some recovery took place: complaints that may be its consequence are not made any more.
+    newlines: Newlines,
+    /// A recovery took place: errors that may be its consequence are no longer reported.
     recovery: bool,
     depth: u32,
     diags: Diagnostics,
-    /// How many mistakes were found, also those that are not in `diags`.
+    /// Number of errors, also those that are not in `diags`.
     mistakes: usize,
     /// The tree, in postorder.
     nodes: Vec<Node>,
 }
 
-/// Where a node begins: how many nodes and tokens came before it.
+/// Start of a node: the number of nodes and tokens before it.
 #[derive(Clone, Copy)]
 struct Mark {
     nodes: usize,
@@ -148,7 +156,7 @@ impl<'s> Parser<'s> {
             prev: None,
             next: 0,
             kind: K::Eof,
-            newlines: true,
+            newlines: Newlines::Significant,
             recovery: false,
             depth: 0,
             diags: Diagnostics::new(),
@@ -166,14 +174,19 @@ impl<'s> Parser<'s> {
             let token = self.tokens[at];
             match token.kind {
                 K::Whitespace | K::Bom => {}
-                K::Comment if self.newlines && token.bytes(self.source).last() == Some(&b'\n') => break K::Newline,
+                K::Comment if self.ends_line(token) => break K::Newline,
                 K::Comment => {}
-                K::Newline if !self.newlines => {}
+                K::Newline if self.newlines == Newlines::Ignored => {}
                 kind => break kind,
             }
             at += 1;
         };
         self.next = at;
+    }
+
+    /// Whether a comment has a line end that counts.
+    fn ends_line(&self, comment: Token) -> bool {
+        self.newlines == Newlines::Significant && comment.bytes(self.source).last() == Some(&b'\n')
     }
 
     fn peek(&self) -> Tok {
@@ -189,7 +202,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Sets whether line ends count, and returns whether they did: for setting it back.
-    fn set_newlines(&mut self, newlines: bool) -> bool {
+    fn set_newlines(&mut self, newlines: Newlines) -> Newlines {
         let before = std::mem::replace(&mut self.newlines, newlines);
         if before != newlines {
             self.seek();
@@ -222,7 +235,7 @@ impl<'s> Parser<'s> {
         self.kind == K::Ident && self.tokens[self.next].bytes(self.source) == word.as_bytes()
     }
 
-    /// All mistakes count; those beyond a limit are not worth their memory.
+    /// All errors are counted; those beyond a limit are not stored.
     fn report(&mut self, diagnostic: Diagnostic) {
         self.mistakes += 1;
         match self.mistakes.cmp(&MAX_MISTAKES) {
@@ -241,7 +254,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether something went wrong since there were this many diagnostics, and the reading position is doubtful.
+    /// Whether an error occurred since there were this many diagnostics, so that the reading position is doubtful.
     fn lost_since(&self, diagnostics: usize) -> bool {
         self.recovery && self.mistakes > diagnostics
     }

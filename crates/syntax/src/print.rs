@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::expr::{Expr, ExprKind, Literal, Traversal, TraversalStep};
 
-/// Operators and brackets in prefix form: `(+ 1 (* a.b 2))`. Places are not shown.
+/// Operators and brackets in prefix form: `(+ 1 (* a.b 2))`. Locations are not shown.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {

@@ -1,4 +1,4 @@
-//! Source files, and places in them.
+//! Source files, and locations in them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
-/// A byte range in a file. Lines and columns are computed when somebody wants to see them.
+/// A byte range in a file. Lines and columns are computed on demand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The file.
@@ -121,7 +121,7 @@ impl SourceFile {
         let start = |line: usize| self.lines.get(line.wrapping_sub(1)).map(|start| *start as usize);
         start(line).unwrap_or(length)..start(line + 1).map_or(length, |next| next - 1)
     }
-    /// How many lines there are; a last line without end counts.
+    /// Number of lines, including a last one without end.
     pub fn line_count(&self) -> usize {
         self.lines.len()
     }
@@ -143,7 +143,7 @@ impl Sources {
         self.files.push(file);
         FileId(self.files.len() as u32 - 1)
     }
-    /// Gives an id new content. Trees of the old content must not be used with these sources any more.
+    /// Gives an id new content. Trees of the old content must no longer be used with these sources.
     pub fn replace(&mut self, id: FileId, file: SourceFile) {
         if let Some(known) = self.files.get_mut(id.0 as usize) {
             *known = file;

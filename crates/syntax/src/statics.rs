@@ -45,7 +45,7 @@ impl Expr {
                 Some(Traversal { steps, span: self.span, ..source })
             }
             ExprKind::JsonString(string) => {
-                // Quirk: places inside the string are counted from its quote.
+                // Quirk: offsets inside the string are counted from its quote.
                 let (traversal, diagnostics) =
                     parser::parse_traversal_at(self.span.file, self.span.start, string.text.as_bytes());
                 traversal.filter(|_| !diagnostics.has_errors())
@@ -54,7 +54,7 @@ impl Expr {
         }
     }
 
-    /// It as a reference, or why it is none.
+    /// The expression as a reference, or the reason why it is not one.
     pub fn to_traversal(&self) -> Result<Traversal, Diagnostics> {
         self.as_traversal().ok_or_else(|| diagnostics::reference_required(self.span).into())
     }
@@ -108,7 +108,7 @@ impl Expr {
         }
     }
 
-    /// What an expression begins with, through operators, parentheses and interpolations.
+    /// First token of an expression, through operators, parentheses and interpolations.
     pub fn first_operand(&self) -> &Expr {
         let mut expr = self;
         loop {
@@ -144,7 +144,7 @@ impl Expr {
         }
     }
 
-    /// Of a text in quotes what is inside of them, or the place behind them.
+    /// The inside of a quoted string, or the location behind it.
     fn text_span(&self) -> Span {
         let Span { file, start, end } = self.span;
         match end.saturating_sub(start) {
@@ -168,7 +168,7 @@ impl ObjectItem {
 }
 
 impl TraversalStep {
-    /// Where it stands, with its dot or brackets.
+    /// Its location, with its dot or brackets.
     pub fn span(&self) -> Span {
         match self {
             TraversalStep::Attr { span, .. } | TraversalStep::Index { span, .. } => *span,
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_what_is_not_defined_inside() {
+    fn variables_are_names_not_defined_inside() {
         for (text, expected) in [
             ("a.b + c[0][d.e]", "a.b c[0] d.e"),
             ("[for k, v in x.y : \"${k}${v.z}${w}\" if u]", "x.y w u"),

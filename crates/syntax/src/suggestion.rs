@@ -19,8 +19,8 @@ pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// How many characters must be added, removed, replaced or swapped with their neighbour to turn one text into the other;
-/// `None` if more than `most`.
+/// Number of characters that must be added, removed, replaced or swapped with their neighbour to turn one string into
+/// the other; `None` if more than `most`.
 fn edits(a: &str, b: &str, most: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before = Vec::new();

@@ -19,17 +19,17 @@ pub struct SyntaxTree {
 /// One construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
     /// Its first token.
     pub first: u32,
     /// One past its last token.
     pub end: u32,
-    /// How many nodes it and its descendants are.
+    /// Number of nodes of the subtree.
     pub size: u32,
 }
 
-/// What a construct is.
+/// Kinds of constructs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// A whole file.
@@ -80,7 +80,7 @@ impl SyntaxTree {
     /// Puts together what the parser recorded: nodes in postorder, children before their parents.
     pub(crate) fn from_postorder(tokens: Vec<Token>, post: &[Node]) -> SyntaxTree {
         let mut nodes = post.to_vec();
-        // For each open ancestor: its place in preorder and the place in postorder at which its subtree begins.
+        // For each open ancestor: its index in preorder and the index in postorder at which its subtree begins.
         let mut ancestors: Vec<(usize, usize)> = Vec::new();
         for (at, node) in post.iter().enumerate().rev() {
             let begins = at + 1 - node.size as usize;

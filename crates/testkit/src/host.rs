@@ -14,7 +14,7 @@ pub struct Asked {
     pub target: String,
     /// Headers, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// What came with it.
+    /// Its headers and body.
     pub body: String,
     /// The same as bytes, for bodies that are not text.
     pub bytes: Vec<u8>,
@@ -49,7 +49,7 @@ pub struct Reply {
     pub cut: Option<Cut>,
 }
 
-/// Where a response ends too early.
+/// Offset at which a response is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Before its first byte.
@@ -146,7 +146,7 @@ impl Host {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often a path was asked for.
+    /// Number of requests for a path.
     pub fn count(&self, path: &str) -> usize {
         self.asked().iter().filter(|asked| asked.path() == path).count()
     }

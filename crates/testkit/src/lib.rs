@@ -13,6 +13,9 @@
 
 mod fixture;
 mod host;
+mod kills;
+mod metadata;
+mod relay;
 mod sandbox;
 pub mod servers;
 mod test_provider;
@@ -20,6 +23,9 @@ mod tunnel;
 
 pub use fixture::{File, parse_fixture};
 pub use host::{Asked, Cut, Host, Reply};
+pub use kills::{Kills, Recovery};
+pub use metadata::NO_METADATA;
+pub use relay::Relay;
 pub use sandbox::{Run, Sandbox, has_program};
 pub use test_provider::{TEST_PROVIDER, platform, provider_mirror, provider_mirror_version, test_provider};
 pub use tunnel::{Route, Tunnel};

@@ -1,12 +1,13 @@
 //! A directory of its own, and commands run in it with a clean environment.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::parse_fixture;
+use crate::{NO_METADATA, parse_fixture};
 
 /// A fresh directory with the files of a fixture, removed when dropped.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub struct Sandbox {
     env: Vec<(String, String)>,
 }
 
-/// What a command did.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Exit code; -1 if a signal ended it.
@@ -51,7 +52,7 @@ impl Sandbox {
         self.root.join("work")
     }
 
-    /// What holds everything of the sandbox.
+    /// Directory of the sandbox.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -85,18 +86,24 @@ impl Sandbox {
     /// # Panics
     /// If it cannot be read.
     pub fn read(&self, path: &str) -> String {
-        let bytes = std::fs::read(self.dir().join(path)).expect("because the test reads a file that is there");
+        let bytes = std::fs::read(self.dir().join(path)).expect("because the test reads an existing file");
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The command with a clean environment, to be run by the caller.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
+        self.command_of(&self.program, args)
+    }
+
+    /// A command of another program with the same environment, to be run by the caller.
+    pub fn command_of(&self, program: impl AsRef<OsStr>, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.dir()).env_clear();
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
-        command.env("HOME", self.home()).env("LANG", "C.UTF-8");
+        // Expectations are readable without colors. Tests about colors set this variable to an empty value.
+        command.env("HOME", self.home()).env("LANG", "C.UTF-8").env("NO_COLOR", "1").envs(NO_METADATA);
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -138,6 +145,7 @@ impl Sandbox {
             .env("YUBA", &self.program)
             .env("HOME", self.home())
             .env("NO_COLOR", "1")
+            .envs(NO_METADATA)
             .env_remove("TF_CLI_CONFIG_FILE");
         let output = command.output().expect("because the shell is installed");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -14,6 +14,7 @@
 
 mod azurite;
 mod certificate;
+mod chromium;
 mod consul;
 mod digest;
 mod directory;
@@ -29,10 +30,12 @@ mod postgresql;
 mod process;
 mod program;
 mod s3;
+mod tfe;
 mod vault_transit;
 
 pub use azurite::{AZURITE_ACCOUNT, AZURITE_KEY, Azurite, Scheme, azurite};
 pub use certificate::Certificate;
+pub use chromium::{Browser, ColorScheme, chromium, has_chromium};
 pub use consul::{Consul, consul};
 pub use fake_gcs::{FakeGcs, fake_gcs};
 pub use fault::{Fault, On};
@@ -44,4 +47,5 @@ pub use postgresql::{PostgreSql, postgresql};
 pub use process::Server;
 pub use program::{is_installed, is_required};
 pub use s3::{S3Server, minio, versitygw};
+pub use tfe::{Mode, TfeServer, TfeVariable, TfeWorkspace, tfe_server};
 pub use vault_transit::{VaultTransit, vault_transit};

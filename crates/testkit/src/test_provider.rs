@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use crate::Sandbox;
 
-/// Where configurations find it.
+/// Its source address.
 pub const TEST_PROVIDER: &str = "registry.opentofu.org/yuba/testing";
 
 /// The executable of the test provider, built when it is first asked for in a process.
@@ -31,7 +31,7 @@ fn build() -> PathBuf {
     if profile_dir.ends_with("release") {
         cargo.arg("--release");
     }
-    // What cargo says to a test about the test's own package is not about this build.
+    // Variables of cargo for the test's own package do not apply to this build.
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         let own = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"];
@@ -39,7 +39,7 @@ fn build() -> PathBuf {
             cargo.env_remove(name);
         }
     }
-    let status = cargo.status().expect("because whoever runs tests has cargo");
+    let status = cargo.status().expect("because tests are run by cargo");
     assert!(status.success(), "the test provider cannot be built");
     profile_dir.join(format!("yuba-testprovider{}", env::consts::EXE_SUFFIX))
 }
@@ -121,12 +121,12 @@ impl Sandbox {
             .env("TMPDIR", &temporary.to_string_lossy())
     }
 
-    /// Where the test provider keeps what it made.
+    /// Where the test provider stores its objects.
     pub fn world(&self) -> PathBuf {
         self.root().join("world")
     }
 
-    /// What the test provider did, in order: lines `VERB KIND ID INSTANCE` without the process.
+    /// Operations of the test provider, in order: lines `VERB KIND ID INSTANCE` without the process.
     pub fn record(&self) -> Vec<String> {
         let text = fs::read_to_string(self.world().join("record")).unwrap_or_default();
         text.lines().map(|line| line.rsplit_once(' ').map_or(line, |(deed, _)| deed).to_owned()).collect()
@@ -145,7 +145,7 @@ impl Sandbox {
         self.provider_processes().into_iter().filter(is_ours).collect()
     }
 
-    /// What is left in the directory for temporary files, sorted.
+    /// Remaining files in the directory for temporary files, sorted.
     pub fn temporary_files(&self) -> Vec<String> {
         names(&self.root().join("tmp"))
     }
@@ -153,7 +153,7 @@ impl Sandbox {
     /// Forgets what the test provider did until now.
     pub fn clear_record(&self) {
         for file in ["record", "processes"] {
-            // There may be none.
+            // The file may be missing.
             let _ = fs::remove_file(self.world().join(file));
         }
     }
@@ -163,7 +163,7 @@ impl Sandbox {
         names(&self.world().join("objects"))
     }
 
-    /// What is known of an object that exists, as JSON.
+    /// An existing object as JSON.
     ///
     /// # Panics
     /// If it does not exist.
@@ -171,7 +171,7 @@ impl Sandbox {
         fs::read_to_string(self.world().join("objects").join(id)).expect("because the test knows that it exists")
     }
 
-    /// Somebody else changes an object.
+    /// Changes an object from outside.
     ///
     /// # Panics
     /// If it cannot be written.
@@ -180,7 +180,7 @@ impl Sandbox {
         fs::write(self.world().join("objects").join(id), text).expect("because the sandbox is writable");
     }
 
-    /// Somebody else destroys an object.
+    /// Destroys an object from outside.
     ///
     /// # Panics
     /// If it does not exist.

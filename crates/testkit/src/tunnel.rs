@@ -12,7 +12,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsage
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// Where connections to a host name lead.
+/// Target of connections to a host name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// A server with TLS of its own.
@@ -139,13 +139,13 @@ fn decrypt(client: TcpStream, server: TcpStream, configuration: Arc<ServerConfig
 
 /// Whether a message has headers only, whatever they say about its length.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum HeadOnly {
+pub(crate) enum HeadOnly {
     Yes,
     No,
 }
 
 /// A message with its content. Empty at the end of the connection.
-fn message(stream: &mut BufReader<impl Read>, head_only: HeadOnly) -> io::Result<Vec<u8>> {
+pub(crate) fn message(stream: &mut BufReader<impl Read>, head_only: HeadOnly) -> io::Result<Vec<u8>> {
     let (mut bytes, mut length) = (Vec::new(), 0);
     loop {
         let mut line = Vec::new();

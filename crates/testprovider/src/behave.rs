@@ -1,9 +1,9 @@
-//! What goes wrong with single requests, as the argument `behave` says: `fail_create`, `slow_read,lie_plan`, ...
+//! Faults of single requests, as the argument `behave` defines: `fail_create`, `slow_read,lie_plan`, ...
 
 use yuba_plugin::wire::{AttributePath, Diagnostic, Selector, Severity, Step};
 
-/// What goes wrong with a request. The word in front of `_`; what stands behind is the request (`create`, `update`,
-/// `delete`, `apply` for all three, `read`, `plan`, `validate`, `import`, `data`, `open`, `renew`, `close`, `upgrade`, `configure`).
+/// The fault of a request. The word in front of `_`; the request follows (`create`, `update`, `delete`, `apply` for all
+/// three, `read`, `plan`, `validate`, `import`, `data`, `open`, `renew`, `close`, `upgrade`, `configure`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `fail`: an error, and nothing happens.
@@ -38,7 +38,7 @@ pub enum Fault {
     Legacy,
 }
 
-/// All that goes wrong with a request of this kind.
+/// All faults of a request of this kind.
 pub(crate) fn faults(behave: &str, verb: &str) -> Vec<Fault> {
     let changes = matches!(verb, "create" | "update" | "delete");
     let words = behave.split(',').map(str::trim).filter(|word| !word.is_empty());
@@ -95,7 +95,7 @@ pub(crate) fn last_words(why: &str) -> ! {
         "panic: {why}\n\ngoroutine 1 [running]:\nexample.com/testing/internal/thing.(*resource).Create(0xc0001)\n\t\
          /src/internal/thing/resource.go:42 +0x1d\nmain.main()\n\t/src/main.go:17 +0x2b\n"
     );
-    // Nobody is left to hear of it.
+    // The parent process is gone.
     let _ = std::io::stderr().lock().write_all(words.as_bytes());
     std::process::exit(2)
 }

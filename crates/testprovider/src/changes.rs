@@ -11,7 +11,7 @@ use crate::provider::{Testing, Went, decode, decode_identity, in_words};
 use crate::record::Found;
 use crate::schema::{IDENTITY_VERSION, identity_type};
 
-/// How private data of an object begins that this provider made.
+/// Start of the private data of an object that this provider created.
 const MADE: &str = "made:";
 /// Private data of a plan.
 const PLANNED: &str = "planned:";
@@ -36,7 +36,7 @@ impl Testing {
         self.encode(&value, ty).map(Some)
     }
 
-    /// What identifies an object, for those types that have it.
+    /// Identity of an object, for those types that have it.
     fn identity(&self, kind: &str, state: &Value) -> Result<Option<IdentityData>, Diagnostic> {
         let id = get(state, "id");
         if kind != "testing_thing" || state.is_null() || id.is_null() || !id.is_known() {
@@ -102,11 +102,11 @@ impl Testing {
         }
         let state = self.change(verb, kind, block, &prior, &planned, &config)?;
         if went.has(Fault::Die) {
-            crate::behave::last_words(&format!("it was told to die after {verb} of {name}"));
+            crate::behave::last_words(&format!("the test made it die after {verb} of {name}"));
         }
         let mut diagnostics = went.problems.clone();
         if went.has(Fault::Partial) {
-            diagnostics.push(error(&format!("Half a {verb}"), "It was told to come only half the way."));
+            diagnostics.push(error(&format!("Half a {verb}"), "The test requested a partial result."));
         }
         let private = if state.is_null() { Bytes::new() } else { format!("{MADE}{}", self.instance()).into() };
         Ok(wire::ApplyResponse {
@@ -235,7 +235,7 @@ impl Testing {
         })
     }
 
-    /// Things become items and items things; anything that has an id can become an item.
+    /// Things become items and items things; any object with an id can become an item.
     pub(crate) async fn move_state(
         &self,
         request: wire::MoveStateRequest,

@@ -13,7 +13,7 @@ use crate::behave::error;
 use crate::objects::{get, set, text};
 use crate::provider::{Testing, decode, in_words};
 
-/// What is given back: name, when to renew after, what goes wrong, how often it was renewed.
+/// The private data: name, renewal interval, fault, number of renewals.
 fn private(name: &str, renew_ms: u64, behave: &str, renewed: u64) -> Bytes {
     serde_json::json!([name, renew_ms, behave, renewed]).to_string().into()
 }

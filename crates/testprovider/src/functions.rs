@@ -1,4 +1,4 @@
-//! Functions of the provider. Some are there only when it is configured.
+//! Functions of the provider. Some exist only when it is configured.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn parameter(name: &str, ty: &Type) -> Parameter {
     Parameter { name: name.into(), r#type: type_bytes(ty), ..Parameter::default() }
 }
 
-/// Functions that are there without a configuration.
+/// Functions that exist without a configuration.
 pub(crate) fn always() -> BTreeMap<String, Function> {
     let text = Type::string();
     let mut joined = function("Texts with something in between", vec![parameter("separator", &text)], &text);
@@ -37,7 +37,7 @@ pub(crate) fn always() -> BTreeMap<String, Function> {
 }
 
 impl Testing {
-    /// Functions that are there only with a configuration: its name, and what it asked for.
+    /// Functions that exist only with a configuration: its name, and its argument.
     pub(crate) fn configured_functions(&self) -> BTreeMap<String, Function> {
         let Some(configuration) = self.configuration() else { return BTreeMap::new() };
         let extra =

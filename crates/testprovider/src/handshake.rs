@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixListener, UnixStream};
@@ -40,6 +41,7 @@ pub fn run() -> ExitCode {
     if knobs.log {
         chatter();
     }
+    std::thread::sleep(Duration::from_millis(knobs.start_ms));
     match knobs.bad {
         Some(Bad::Exit) => {
             complain("the licence of this provider has expired");
@@ -56,7 +58,7 @@ pub fn run() -> ExitCode {
         Some(Bad::Silent) => wait_long(),
         _ => {}
     }
-    // The interrupt of a terminal goes to every process there; whoever started this one says when it ends.
+    // The interrupt of a terminal goes to every process there; the parent process decides when this one ends.
     let heard = Arc::default();
     let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, heard);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -89,7 +91,7 @@ async fn serve(knobs: Knobs) -> Result<(), String> {
     let router = Testing::new(knobs, protocol)
         .router(Router::new(protocol))
         .on::<Shutdown, _>(move |_| {
-            // Whoever waits for it is gone only when the process ends.
+            // The waiting task ends only with the process.
             let _ = end.send(true);
             std::future::ready(Ok(Empty {}))
         })
@@ -212,8 +214,8 @@ fn complain(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Long for a test, not for ever: nothing may be left behind by mistake.
+/// Long for a test, but limited: no process may be left behind by accident.
 fn wait_long() -> ! {
-    std::thread::sleep(std::time::Duration::from_secs(300));
+    std::thread::sleep(Duration::from_secs(300));
     std::process::exit(4)
 }

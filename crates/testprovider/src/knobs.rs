@@ -1,4 +1,4 @@
-//! What is set from outside for the whole process.
+//! Settings from outside for the whole process.
 
 use std::path::PathBuf;
 
@@ -13,20 +13,28 @@ pub struct Knobs {
     pub bad: Option<Bad>,
     /// `TESTING_CRASH_AT`: which change of the process, counted from 1, it does not survive.
     pub crash_at: Option<u64>,
-    /// `TESTING_SLOW_MS`: how long things take that are slow.
+    /// `TESTING_SLOW_MS`: duration of slow operations.
     pub slow_ms: u64,
     /// `TESTING_LOG`: log lines of all levels, at the start.
     pub log: bool,
+    /// `TESTING_TYPES`: number of resource types of a generated schema, in addition to its own types.
+    pub types: u32,
+    /// `TESTING_START_MS`: time before the greeting.
+    pub start_ms: u64,
+    /// `TESTING_CALL_MS`: duration of each operation on an object or a data resource.
+    pub call_ms: u64,
+    /// `TESTING_MEMORY_MB`: memory that the process holds in addition.
+    pub memory_mb: u64,
 }
 
-/// How the process as a whole misbehaves.
+/// Faults of the process as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bad {
     /// `exit`: ends at once with a few words.
     Exit,
     /// `garbage`: says something else than a greeting.
     Garbage,
-    /// `protocol4`: greets with a protocol from long ago.
+    /// `protocol4`: greets with an obsolete protocol.
     Protocol4,
     /// `silent`: never greets.
     Silent,
@@ -34,15 +42,15 @@ pub enum Bad {
     Deaf,
     /// `cert`: shows another certificate than it announced.
     Certificate,
-    /// `msgpack`: answers with values that are none.
+    /// `msgpack`: responds with invalid values.
     Msgpack,
     /// `huge`: a schema of 300 MB.
     Huge,
-    /// `types`: a schema with types that are none.
+    /// `types`: a schema with invalid types.
     Types,
     /// `panic`: dies with last words when asked for its schema.
     Panic,
-    /// `old`: only knows calls that were there from the beginning.
+    /// `old`: only knows the calls of the first release.
     Old,
 }
 
@@ -58,6 +66,10 @@ impl Knobs {
             crash_at: number("TESTING_CRASH_AT"),
             slow_ms: number("TESTING_SLOW_MS").unwrap_or(300),
             log: text("TESTING_LOG").is_some(),
+            types: number("TESTING_TYPES").and_then(|types| types.try_into().ok()).unwrap_or_default(),
+            start_ms: number("TESTING_START_MS").unwrap_or_default(),
+            call_ms: number("TESTING_CALL_MS").unwrap_or_default(),
+            memory_mb: number("TESTING_MEMORY_MB").unwrap_or_default(),
         }
     }
 }

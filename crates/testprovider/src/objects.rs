@@ -1,12 +1,12 @@
-//! What objects are planned to be and what they become; the same for every type, by its schema.
+//! Planning and applying objects; the same for every type, by its schema.
 
 use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
 use yuba_provider::schema::{Attribute, AttributeType, BlockSchema, NestedBlock, Nesting};
-use yuba_value::{Type, Value, View, json};
+use yuba_value::{Type, TypeKind, Value, View, json};
 
-/// An attribute of an object; null if there is none.
+/// An attribute of an object; null if it does not exist.
 pub(crate) fn get(object: &Value, attribute: &str) -> Value {
     let entries = if object.is_null() || !object.is_known() { None } else { object.entries() };
     let found = entries.and_then(|entries| entries.into_iter().find(|(name, _)| name == attribute));
@@ -26,7 +26,7 @@ pub(crate) fn set(object: &Value, attribute: &str, value: Value) -> Value {
     Value::object(entries)
 }
 
-/// What an attribute is changed to, if it is.
+/// New value of an attribute, if it changes.
 type Edit<'a> = &'a dyn Fn(&str, &Attribute, &Value) -> Option<Value>;
 
 /// An object with attributes changed wherever they are in it.
@@ -73,7 +73,7 @@ fn each(nesting: Nesting, value: &Value, change: &dyn Fn(&Value) -> Value) -> Va
     }
 }
 
-/// What a change would lead to, and whether anything changes.
+/// The planned object, and whether anything changes.
 pub(crate) fn planned(block: &BlockSchema, prior: &Value, proposed: &Value, instance: &str) -> (Value, bool) {
     let forgotten =
         edited(block, proposed, &|_, attribute, _| attribute.write_only.then(|| Value::null(attribute.implied_type())));
@@ -110,15 +110,27 @@ pub(crate) fn finished(block: &BlockSchema, prior: &Value, planned: &Value, conf
             "password_length" => Value::int(i64::try_from(password.len()).unwrap_or(i64::MAX)),
             _ if attribute.implied_type() == Type::number() => Value::int(0),
             _ if attribute.implied_type() == Type::string() => Value::string(eco_format!("made-{id}")),
-            _ => Value::null(attribute.implied_type()),
+            _ => empty(&attribute.implied_type()),
         })
     })
+}
+
+/// The emptiest value of a type that is not null, which is never among planned values; null for other types.
+fn empty(ty: &Type) -> Value {
+    let element = || ty.element().cloned().unwrap_or_else(Type::dynamic);
+    match ty.kind() {
+        TypeKind::Bool => Value::bool(false),
+        TypeKind::List(_) => Value::list(element(), Vec::new()),
+        TypeKind::Set(_) => Value::set(element(), Vec::new()),
+        TypeKind::Map(_) => Value::map(element(), Vec::new()),
+        _ => Value::null(ty.clone()),
+    }
 }
 
 /// A stored object by the current schema: what is not in the schema is left out, what is missing is null.
 pub(crate) fn upgraded(block: &BlockSchema, version: i64, stored: &[u8]) -> Result<Value, String> {
     let stored = serde_json::from_slice::<serde_json::Value>(stored).map_err(|error| error.to_string())?;
-    let serde_json::Value::Object(mut stored) = stored else { return Err("it is no object".into()) };
+    let serde_json::Value::Object(mut stored) = stored else { return Err("it is not an object".into()) };
     if version == 0
         && let Some(title) = stored.remove("title")
     {
@@ -134,7 +146,7 @@ pub(crate) fn upgraded(block: &BlockSchema, version: i64, stored: &[u8]) -> Resu
     json::decode(text.as_bytes(), ty).map_err(|error| error.to_string())
 }
 
-/// A stored object from long ago as JSON: attributes that are a single text, number or truth value.
+/// A stored object of an old version as JSON: attributes that are a single string, number or bool.
 pub(crate) fn from_flatmap(block: &BlockSchema, flat: &BTreeMap<String, String>) -> Vec<u8> {
     let mut object = serde_json::Map::new();
     for (name, attribute) in block.attributes() {

@@ -27,19 +27,21 @@ pub(crate) struct Testing {
     pub(crate) knobs: Knobs,
     protocol: Protocol,
     pub(crate) everything: Everything,
+    /// Held until the end of the process.
+    _memory: Vec<u8>,
     configuration: OnceLock<Configuration>,
     changes: AtomicU64,
     stop: watch::Sender<bool>,
 }
 
-/// What the provider was configured with.
+/// Configuration of the provider.
 pub(crate) struct Configuration {
     pub(crate) instance: String,
     pub(crate) functions: Vec<String>,
     record: Record,
 }
 
-/// A request that is to be answered, and what goes wrong with it that whoever answers must see to.
+/// A request to respond to, and the fault that the response must contain.
 pub(crate) struct Went {
     pub(crate) problems: Vec<Diagnostic>,
     pub(crate) faults: Vec<Fault>,
@@ -51,7 +53,7 @@ impl Went {
     }
 }
 
-/// A response that consists of what is wrong.
+/// A response that consists of diagnostics.
 trait Problems: Sized {
     fn of(problem: Diagnostic) -> Self;
 }
@@ -80,10 +82,15 @@ async fn answered<T: Problems>(answer: impl Future<Output = Result<T, Diagnostic
 
 impl Testing {
     pub(crate) fn new(knobs: Knobs, protocol: Protocol) -> Arc<Testing> {
+        let types = knobs.types;
+        // Pages that were never written are not part of the memory of a process.
+        let bytes = usize::try_from(knobs.memory_mb << 20).unwrap_or_default();
+        let memory = vec![1; bytes];
         Arc::new(Testing {
             knobs,
             protocol,
-            everything: Everything::new(protocol),
+            everything: Everything::new(protocol, types),
+            _memory: memory,
             configuration: OnceLock::new(),
             changes: AtomicU64::new(0),
             stop: watch::Sender::new(false),
@@ -112,7 +119,7 @@ impl Testing {
             Import import ReadData read_data);
         let this = self.clone();
         let router = router.on::<wire::Stop, _>(move |_| {
-            // Nobody may be waiting.
+            // The receiver may be gone.
             let _ = this.stop.send(true);
             std::future::ready(Ok(wire::StopResponse::default()))
         });
@@ -156,11 +163,15 @@ impl Testing {
         Ok(DynamicValue { msgpack: msgpack.into(), ..DynamicValue::default() })
     }
 
-    /// Does what goes wrong before an answer: waits, fails, dies.
+    /// Injects faults before a response: waits, fails, dies.
     pub(crate) async fn begin(&self, verb: &str, kind: &str, id: &str, behave: &str) -> Result<Went, Diagnostic> {
         let faults = faults(behave, verb);
         let mut problems = Vec::new();
-        if matches!(verb, "create" | "update" | "delete") {
+        let changes = matches!(verb, "create" | "update" | "delete");
+        if self.knobs.call_ms > 0 && (changes || matches!(verb, "read" | "data" | "import")) {
+            tokio::time::sleep(Duration::from_millis(self.knobs.call_ms)).await;
+        }
+        if changes {
             self.note(&format!("begin-{verb}"), kind, id)?;
             let number = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
             if self.knobs.crash_at == Some(number) {
@@ -171,11 +182,11 @@ impl Testing {
             match fault {
                 Fault::Slow => self.slow(verb, kind, id).await?,
                 Fault::Fail => {
-                    let detail = format!("It was told to fail on {verb}.");
+                    let detail = format!("The test requested a failure of {verb}.");
                     return Err(about(Severity::Error, "behave", &format!("Failure on {verb}"), detail));
                 }
                 Fault::Warn => {
-                    let detail = format!("It was told to warn on {verb}.");
+                    let detail = format!("The test requested a warning of {verb}.");
                     problems.push(about(Severity::Warning, "behave", &format!("Warning on {verb}"), detail));
                 }
                 Fault::Hang => {
@@ -185,7 +196,7 @@ impl Testing {
                 }
                 Fault::Deaf => std::future::pending().await,
                 Fault::HangUp => crate::handshake::hang_up(),
-                Fault::Crash => last_words(&format!("it was told to crash on {verb} of {id}")),
+                Fault::Crash => last_words(&format!("the test requested a crash on {verb} of {id}")),
                 _ => {}
             }
         }
@@ -211,7 +222,7 @@ impl Testing {
         }
         let broken = self.knobs.bad == Some(Bad::Types);
         let one = |schema: &Schema| wire_schema::encode(self.protocol, schema, broken);
-        let all = |schemas: &Schemas| schemas.iter().map(|(name, schema)| ((*name).to_owned(), one(schema))).collect();
+        let all = |schemas: &Schemas| schemas.iter().map(|(name, schema)| (name.to_string(), one(schema))).collect();
         let mut response = wire::SchemaResponse {
             provider: Some(one(&self.everything.provider)),
             resource_schemas: all(&self.everything.resources),
@@ -243,9 +254,8 @@ impl Testing {
     }
 
     async fn metadata(&self, _: wire::Empty) -> Result<wire::MetadataResponse, Diagnostic> {
-        let names = |schemas: &Schemas| {
-            schemas.keys().map(|name| wire::TypeMetadata { type_name: (*name).to_owned() }).collect()
-        };
+        let names =
+            |schemas: &Schemas| schemas.keys().map(|name| wire::TypeMetadata { type_name: name.to_string() }).collect();
         Ok(wire::MetadataResponse {
             server_capabilities: Some(self.capabilities()),
             diagnostics: Vec::new(),
@@ -375,5 +385,5 @@ pub(crate) fn decode_identity(identity: Option<&wire::IdentityData>) -> Result<V
 }
 
 pub(crate) fn in_words(error: &std::io::Error) -> Diagnostic {
-    crate::behave::error("Record not kept", error.to_string())
+    crate::behave::error("Record not written", error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What really exists and what was really done: files in a directory that survive every process.
+//! Real objects and the record of operations: files in a directory that survive every process.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Result, Write as _};
@@ -71,7 +71,7 @@ impl Record {
         Ok(path)
     }
 
-    /// Whether it was there.
+    /// Whether it existed.
     pub(crate) fn delete(&self, id: &str) -> Result<bool> {
         match self.path(id).map(std::fs::remove_file) {
             None | Some(Ok(())) => Ok(true),
@@ -80,7 +80,7 @@ impl Record {
         }
     }
 
-    /// What is known of an object.
+    /// Data of an object.
     pub(crate) fn read(&self, id: &str) -> Result<Found> {
         match self.path(id).map(std::fs::read_to_string) {
             None => Ok(Found::Forgotten),
@@ -100,6 +100,6 @@ impl Record {
 pub(crate) enum Found {
     There(String),
     Gone,
-    /// Nothing is kept: it is what whoever asks thinks it is.
+    /// It has no own state: the caller's value is the object.
     Forgotten,
 }

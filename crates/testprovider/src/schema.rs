@@ -1,4 +1,4 @@
-//! What the test provider has.
+//! Schema of the test provider.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,10 @@ use yuba_plugin::wire::Protocol;
 use yuba_provider::schema::{Attribute, AttributeType, BlockSchema, NestedAttribute, NestedBlock, Nesting, Schema};
 use yuba_value::Type;
 
+use crate::cloud;
+
 /// Schemas by name.
-pub(crate) type Schemas = BTreeMap<&'static str, Schema>;
+pub(crate) type Schemas = BTreeMap<EcoString, Schema>;
 
 /// Schemas of everything.
 pub(crate) struct Everything {
@@ -25,25 +27,30 @@ pub(crate) const THING_VERSION: u64 = 2;
 pub(crate) const IDENTITY_VERSION: u64 = 1;
 
 impl Everything {
-    pub(crate) fn new(protocol: Protocol) -> Everything {
+    /// The types of tests, and as many generated ones.
+    pub(crate) fn new(protocol: Protocol, generated: u32) -> Everything {
         let schema = |version, block| Schema { version, block };
+        let mut resources = Schemas::from([
+            ("testing_thing".into(), schema(THING_VERSION, thing())),
+            ("testing_item".into(), schema(0, item())),
+            ("testing_nested".into(), schema(0, nested(protocol))),
+            // Named like the first word of references to an opt-in feature.
+            ("symbols".into(), schema(0, item())),
+        ]);
+        resources.extend(cloud::resources(generated));
+        let mut data = Schemas::from([("testing_data".into(), schema(0, data()))]);
+        data.extend(cloud::data(generated / 2));
         Everything {
             provider: schema(0, provider()),
-            resources: BTreeMap::from([
-                ("testing_thing", schema(THING_VERSION, thing())),
-                ("testing_item", schema(0, item())),
-                ("testing_nested", schema(0, nested(protocol))),
-                // Named like the first word of references to an opt-in feature.
-                ("symbols", schema(0, item())),
-            ]),
-            data: BTreeMap::from([("testing_data", schema(0, data()))]),
-            ephemeral: BTreeMap::from([("testing_token", schema(0, token()))]),
+            resources,
+            data,
+            ephemeral: Schemas::from([("testing_token".into(), schema(0, token()))]),
             meta: schema(0, BlockSchema::new([("module", text())])),
         }
     }
 }
 
-/// What identifies a thing.
+/// Identity of a thing.
 pub(crate) fn identity_type() -> Type {
     Type::object([("id".into(), Type::string()), ("instance".into(), Type::string())])
 }
@@ -67,7 +74,7 @@ fn provider() -> BlockSchema {
         ("directory", text().described("Where objects and the record are; otherwise as TESTING_DIR says.")),
         ("secret", Attribute { sensitive: true, ..text() }),
         ("old", Attribute { deprecated: Some("Use `instance` instead.".into()), ..text() }),
-        ("behave", text().described("What goes wrong: fail_configure, fail_validate, slow_configure, ...")),
+        ("behave", text().described("The injected fault: fail_configure, fail_validate, slow_configure, ...")),
         ("functions", Attribute::optional(Type::list(Type::string())).described("Functions to have when configured.")),
     ])
     .with_blocks([("option", NestedBlock::new(Nesting::List, option))])
@@ -90,7 +97,7 @@ fn thing() -> BlockSchema {
         ("password_length", Attribute::computed(Type::number())),
         ("revision", Attribute::computed(Type::number()).described("Counts changes.")),
         ("instance", computed().described("Which configuration of the provider made it.")),
-        ("behave", text().described("What goes wrong: fail_create, slow_read, lie_plan, crash_apply, ...")),
+        ("behave", text().described("The injected fault: fail_create, slow_read, lie_plan, crash_apply, ...")),
     ])
 }
 

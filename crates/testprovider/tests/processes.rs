@@ -1,5 +1,4 @@
-//! Provider processes as the program sees them: everything that can be asked, everything that can go wrong, and that
-//! nothing is left behind.
+//! Provider processes from the view of Yuba: all requests, all failures, and no leftovers.
 
 #![cfg(unix)]
 
@@ -35,7 +34,7 @@ impl Place {
     fn with(name: &str, set: impl FnOnce(&mut Settings)) -> Place {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(&directory).expect("because the place is ours");
+        fs::create_dir_all(&directory).expect("because the directory is ours");
         let mut settings = Settings::new("1.12.6");
         settings.schema_cache = Some(directory.join("schemas"));
         set(&mut settings);
@@ -52,7 +51,7 @@ impl Place {
         let name = format!("provider{}", knobs.replace(|c: char| !c.is_alphanumeric(), "_"));
         let executable = self.directory.join(&name);
         if !executable.exists() {
-            fs::write(&executable, script).expect("because the place is ours");
+            fs::write(&executable, script).expect("because the directory is ours");
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
             fs::set_permissions(&executable, mode).expect("because the file is ours");
         }
@@ -82,7 +81,7 @@ impl Drop for Place {
 }
 
 fn is_alive(pid: u32) -> bool {
-    // A process that nobody waited for counts as alive.
+    // A process without a waiting parent still has an id.
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
@@ -167,7 +166,7 @@ fn everything(provider: &dyn Provider) {
         provider_meta: Value::null(Type::dynamic()),
         planned_identity: planned.identity,
     })));
-    let attribute = |object: &Value, name: &str| yuba_value::Path::new().attr(name).follow(object).expect("is there");
+    let attribute = |object: &Value, name: &str| yuba_value::Path::new().attr(name).follow(object).expect("exists");
     assert_eq!(format!("{:?}", attribute(&applied.state, "any")), r#"tuple[1, "x"]"#);
     assert!(applied.identity.is_some());
     let id = attribute(&applied.state, "id").as_str().cloned().expect("because it is a text");
@@ -213,11 +212,53 @@ fn everything(provider: &dyn Provider) {
     assert!(block_on(provider.stop()).is_empty());
 }
 
-/// What is told about a provider that is not as it should be.
+/// Diagnostics about an invalid provider.
 fn check_bad(place: &Place, bad: &str, expect: &Expect) {
     let problem = place.plugins.schema(&who(), &place.provider(&format!("TESTING_BAD={bad}")));
     let text = problem.map_or_else(|problem| told(&problem), |_| "nothing".to_owned());
     expect.assert_eq(&text.replace(&place.directory.display().to_string(), "DIR"));
+}
+
+#[test]
+fn processes_that_were_started_in_advance_are_used() {
+    let place = Place::new("advance");
+    let supply = place.provider("");
+    place.plugins.prepare(&who(), &supply, 3);
+    wait_until(&|| place.pids().len() == 3);
+    let started = [place.start(""), place.start(""), place.start("")];
+    for provider in &started {
+        let config = provider.schema().provider.block.empty_value();
+        assert!(block_on(provider.validate_provider_config(config)).is_empty());
+    }
+    assert_eq!(place.pids().len(), 3);
+    let _fourth = place.start("");
+    wait_until(&|| place.pids().len() == 4);
+}
+
+#[test]
+fn a_limited_number_of_processes_starts_in_advance() {
+    let place = Place::new("limited");
+    let supply = place.provider("");
+    place.plugins.prepare(&who(), &supply, 100);
+    place.plugins.prepare_another(&who(), &supply);
+    wait_until(&|| place.pids().len() == 10);
+    place.plugins.shutdown();
+    assert_eq!(place.pids().len(), 10);
+}
+
+#[test]
+fn processes_that_are_still_starting_end_with_the_others() {
+    let place = Place::new("starting");
+    let delay = place.directory.join("delay");
+    let supply = place.provider(&format!("TESTING_START_MS=$(cat '{}' 2>/dev/null)", delay.display()));
+    assert!(place.plugins.schema(&who(), &supply).is_ok());
+    fs::write(delay, "60000").expect("because the directory is ours");
+    place.plugins.prepare(&who(), &supply, 3);
+    wait_until(&|| place.pids().len() == 3);
+    let begin = Instant::now();
+    place.plugins.shutdown();
+    assert!(begin.elapsed() < Duration::from_secs(10), "shutting down took {:?}", begin.elapsed());
+    assert!(place.pids().iter().all(|pid| !is_alive(*pid)), "a process is left");
 }
 
 #[test]
@@ -318,7 +359,7 @@ fn providers_that_answer_nothing_are_given_up() {
 }
 
 #[test]
-fn broken_answers_are_told() {
+fn malformed_responses_are_reported() {
     let place = Place::new("broken");
     let provider = place.start("TESTING_BAD=msgpack");
     let schema = provider.schema();
@@ -330,7 +371,7 @@ fn broken_answers_are_told() {
 }
 
 #[test]
-fn a_crash_is_told_with_the_last_words() {
+fn a_crash_is_reported_with_the_last_words() {
     let place = Place::new("crash");
     let provider = configured(&place, "");
     let schema = provider.schema();
@@ -344,7 +385,7 @@ fn a_crash_is_told_with_the_last_words() {
 
         The last lines of its log:
 
-          panic: it was told to crash on plan of n
+          panic: the test requested a crash on plan of n
 
           goroutine 1 [running]:
           example.com/testing/internal/thing.(*resource).Create(0xc0001)
@@ -361,7 +402,7 @@ fn a_crash_is_told_with_the_last_words() {
 }
 
 #[test]
-fn a_provider_that_hangs_up_is_told_in_words_and_ended() {
+fn a_provider_that_hangs_up_is_reported_and_ended() {
     let place = Place::new("hangup");
     let provider = configured(&place, "");
     let block = &provider.schema().resources["testing_thing"].block;
@@ -372,9 +413,9 @@ fn a_provider_that_hangs_up_is_told_in_words_and_ended() {
     assert!(place.pids().into_iter().any(is_alive));
 }
 
-/// What it has started holds its standard streams open.
+/// A child of the provider holds its standard streams open.
 #[test]
-fn a_provider_that_ends_at_once_leaves_nobody_behind() {
+fn a_provider_that_ends_at_once_leaves_no_process_behind() {
     let place = Place::new("children");
     let began = Instant::now();
     let supply = place.provider("TESTING_BAD=exit; sleep 300 & echo $! >>${0%/*}/pids");
@@ -386,7 +427,7 @@ fn a_provider_that_ends_at_once_leaves_nobody_behind() {
 }
 
 #[test]
-fn a_provider_cannot_put_things_off() {
+fn a_provider_cannot_defer_operations() {
     let place = Place::new("deferred");
     let provider = configured(&place, "");
     let schema = provider.schema();
@@ -431,7 +472,7 @@ fn logs_have_levels() {
     let logged = Arc::new(Mutex::new(Vec::new()));
     let inner = logged.clone();
     let sink = LogSink::new(LogLevel::Info, move |record| {
-        inner.lock().expect("because nobody panics").push(format!(
+        inner.lock().expect("because no thread panics").push(format!(
             "{} {}: {}",
             record.level.name(),
             record.logger,
@@ -440,8 +481,8 @@ fn logs_have_levels() {
     });
     let place = Place::with("logs", |settings| settings.log = sink);
     configured(&place, "TESTING_LOG=1");
-    wait_until(&|| logged.lock().expect("because nobody panics").len() >= 5);
-    let mut lines = logged.lock().expect("because nobody panics").clone();
+    wait_until(&|| logged.lock().expect("because no thread panics").len() >= 5);
+    let mut lines = logged.lock().expect("because no thread panics").clone();
     // They come over two streams.
     lines.sort_by_key(|line| line.contains("unexpected"));
     expect![[r#"
@@ -449,11 +490,11 @@ fn logs_have_levels() {
         WARN provider.providerTESTING_LOG_1: chatter at warn
         ERROR provider.providerTESTING_LOG_1: chatter at error
         WARN provider.providerTESTING_LOG_1: [WARN] chatter with a level in brackets
-        WARN provider.providerTESTING_LOG_1: unexpected data on standard output: printed by accident"#]]
+        WARN provider.providerTESTING_LOG_1: unexpected output on standard output: printed by accident"#]]
     .assert_eq(&lines.join("\n"));
 }
 
-/// A provider that somebody else has started.
+/// An attached provider.
 #[test]
 fn providers_that_run_already_are_used_and_left_alone() {
     let place = Place::new("reattach");
@@ -493,7 +534,7 @@ fn a_program_that_is_killed() {
     }
     let place = Place::new("killed");
     let _provider = configured(&place, "");
-    fs::write(place.directory.join("ready"), "").expect("because the place is ours");
+    fs::write(place.directory.join("ready"), "").expect("because the directory is ours");
     std::thread::sleep(Duration::from_secs(60));
 }
 

@@ -1,8 +1,8 @@
 //! Conversion of values between types, and unification of types.
 //!
 //! A conversion is planned from two types ([`Conversion::new`]) and then carried out on values. A plan is *safe* when
-//! no value can fail it. Marks stay on their nodes (those inside a set move to the set), unknown values keep what is
-//! known about them, and null becomes null of the new type.
+//! it succeeds for every value. Marks stay on their nodes (those inside a set move to the set), unknown values keep
+//! their refinements, and null becomes null of the new type.
 
 mod apply;
 mod defaults;
@@ -24,12 +24,12 @@ pub use defaults::Defaults;
 pub use mismatch::{conformance_error, mismatch_message};
 pub use unify::{Unified, unify, unify_unsafe, unify_with};
 
-/// Why a value cannot be converted.
+/// Reason why a value cannot be converted.
 #[derive(Clone, Debug)]
 pub struct ConvertError {
-    /// Where in the value.
+    /// Path in the value.
     pub path: Path,
-    /// What is wrong, a sentence part without capital and full stop.
+    /// The error, a sentence part without capital and full stop.
     pub message: EcoString,
 }
 
@@ -42,7 +42,7 @@ impl ConvertError {
         self.path.0.push(step);
         self
     }
-    /// What is wrong, after where: `["a"].size: a number is required`.
+    /// The error after its path: `["a"].size: a number is required`.
     pub fn located(&self) -> EcoString {
         self.after_path(|key| eco_format!("{key:?}"))
     }
@@ -92,7 +92,7 @@ pub enum Safety {
     Unsafe,
 }
 
-/// Which conversions a plan may use.
+/// Conversions that a plan may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allow {
     /// Only those that cannot fail.
@@ -106,7 +106,7 @@ pub enum Allow {
 pub struct Conversion(Arc<plan::Plan>);
 
 impl Conversion {
-    /// Plans a conversion; `None` if there is none.
+    /// Plans a conversion; `None` if the types cannot be converted.
     pub fn new(from: &Type, to: &Type, allow: Allow) -> Option<Conversion> {
         plan::plan(from, to, allow).map(Conversion)
     }

@@ -1,4 +1,4 @@
-//! What a function is, and the one dispatcher that deals with null, unknown and marked arguments for all of them.
+//! Functions, and the one dispatcher that handles null, unknown and marked arguments for all of them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct Signature {
     pub params: Vec<Param>,
     /// The parameter that takes all further arguments.
     pub variadic: Option<Param>,
-    /// What is known of the result's type before the arguments are.
+    /// Facts about the result's type before the arguments are known.
     pub result: Type,
     /// The result is never null (and an unknown result says so).
     pub never_null: bool,
@@ -68,7 +68,7 @@ impl Signature {
 }
 
 impl Param {
-    /// A parameter for which the dispatcher keeps every special value away.
+    /// A parameter for which the dispatcher handles every special value.
     pub fn new(name: impl Into<Text>, ty: Type, description: impl Into<Text>) -> Param {
         Param {
             name: name.into(),
@@ -168,14 +168,14 @@ impl From<String> for Reason {
     }
 }
 
-/// Why a call failed: about one argument, or about the call as a whole.
+/// Reason why a call failed: about one argument, or about the call as a whole.
 #[derive(Clone, Debug)]
 pub struct FunctionError {
     /// Index of the argument that is to blame.
     pub arg: Option<usize>,
-    /// Where in that argument.
+    /// Path in that argument.
     pub path: Path,
-    /// What is wrong, a sentence part without capital and full stop.
+    /// The error, a sentence part without capital and full stop.
     reason: Reason,
 }
 
@@ -195,7 +195,7 @@ impl FunctionError {
     pub fn arg_path(index: usize, path: Path, reason: impl Into<Reason>) -> FunctionError {
         FunctionError { arg: Some(index), path, reason: reason.into() }
     }
-    /// What is wrong, a sentence part without capital and full stop.
+    /// The error, a sentence part without capital and full stop.
     pub fn message(&self) -> &str {
         self.reason.text()
     }
@@ -222,11 +222,10 @@ impl std::error::Error for FunctionError {}
 /// The answer of a function.
 pub type Result<T = Value> = std::result::Result<T, FunctionError>;
 
-/// How a function finds the type of its result from its arguments (which may be unknown here, whatever the
-/// parameters say).
+/// Computes the type of the result from the arguments (which may be unknown here, whatever the parameters say).
 pub type ResultType = fn(&[Value]) -> Result<Type>;
 
-/// What a function does. The second argument is the type that was promised.
+/// Body of a function. The second argument is the promised type.
 pub type FunctionBody = fn(&[Value], &Type) -> Result;
 
 /// A pure function.
@@ -287,11 +286,11 @@ impl Function {
     }
 }
 
-/// The dispatcher: checks arguments against the signature, keeps the special values away that the parameters did not
-/// ask for, moves their marks to the result, refines an unknown result, and removes argument values from errors where an
+/// The dispatcher: checks arguments against the signature, handles special values that the parameters do not accept,
+/// moves their marks to the result, refines an unknown result, and removes argument values from errors where an
 /// argument is marked.
 ///
-/// Functions that need the outside world bring closures instead of the function pointers of [`Function`].
+/// Functions that need files or other IO provide closures instead of the function pointers of [`Function`].
 pub fn call(
     signature: &Signature,
     args: &[Value],
@@ -306,8 +305,8 @@ fn marks_of(args: &[Value]) -> Marks {
     args.iter().fold(Marks::NONE, |all, arg| all.union(&arg.marks_deep()))
 }
 
-/// The marks of an unknown result. The function does not get to see the marks it asked for, so all that the result can have as
-/// a whole are kept.
+/// The marks of an unknown result. The function does not get to see the marks that its parameters accept, so the result
+/// as a whole gets all marks that it may have.
 fn kept_marks(signature: &Signature, args: &[Value]) -> Marks {
     match signature.elementwise_marks {
         true => args.iter().fold(Marks::NONE, |all, arg| all.union(arg.marks())),
@@ -386,7 +385,7 @@ mod tests {
     use crate::Mark;
 
     #[test]
-    fn the_dispatcher_keeps_special_values_away() {
+    fn the_dispatcher_handles_special_values() {
         let text = |name| Param::new(name, Type::string(), "");
         let function =
             Function::new("first", "", [text("a"), text("b")], Type::string(), |args, _| Ok(args[0].clone()))

@@ -20,17 +20,17 @@ use crate::{Number, Path, PathStep, Type, TypeKind, Value, View};
 pub(crate) use decode::agree;
 pub use types::{decode_type, encode_type};
 
-/// How deep arrays and objects may be nested.
+/// Maximum nesting of arrays and objects.
 pub(crate) const MAX_DEPTH: usize = 500;
 
-/// Why a text (or MessagePack) could not be read.
+/// Reason why a text (or MessagePack) could not be read.
 #[derive(Clone, Debug)]
 pub struct JsonError {
-    /// Where in the text, in bytes.
+    /// Offset in the text, in bytes.
     pub offset: usize,
-    /// Where in the value.
+    /// Path in the value.
     pub path: Path,
-    /// What is wrong, a sentence part without capital and full stop.
+    /// The error, a sentence part without capital and full stop.
     pub message: EcoString,
 }
 
@@ -50,12 +50,12 @@ impl fmt::Display for JsonError {
 }
 impl std::error::Error for JsonError {}
 
-/// Why a value cannot be written.
+/// Reason why a value cannot be written.
 #[derive(Clone, Debug)]
 pub struct EncodeError {
-    /// Where in the value.
+    /// Path in the value.
     pub path: Path,
-    /// What is wrong, a sentence part without capital and full stop.
+    /// The error, a sentence part without capital and full stop.
     pub message: &'static str,
 }
 
@@ -196,7 +196,7 @@ fn write_number(out: &mut String, number: &Number) -> Result<(), EncodeError> {
 fn write_text(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    // What is special in HTML is escaped too, and the two line separators that are special in JavaScript.
+    // Special characters of HTML are escaped too, and the two line separators that are special in JavaScript.
     let special = |c: char| matches!(c, '\0'..='\x1f' | '"' | '\\' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
     while let Some(at) = rest.find(special) {
         let (before, from) = rest.split_at(at);

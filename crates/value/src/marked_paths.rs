@@ -1,4 +1,4 @@
-//! Marks apart from their values: taken off with the places they were at, and put on again.
+//! Marks apart from their values: removed together with their paths, and applied again.
 
 use ecow::EcoString;
 use foldhash::{HashMap, HashMapExt};
@@ -7,12 +7,12 @@ use crate::marks::Marks;
 use crate::path::{Path, PathStep};
 use crate::value::{Value, View};
 
-/// Places in a value, and the marks there.
+/// Paths in a value, and the marks at each.
 pub type MarkedPaths = Vec<(Path, Marks)>;
 
 impl Value {
-    /// Without marks, and where they were. What is inside of a set cannot be told apart without looking at it, so its
-    /// marks count as marks of the set.
+    /// The value without marks, and their paths. Elements of a set cannot be addressed, so their marks become marks of
+    /// the set.
     pub fn unmark_with_paths(&self) -> (Value, MarkedPaths) {
         if self.is_deeply_unmarked() {
             return (self.clone(), MarkedPaths::new());
@@ -22,8 +22,8 @@ impl Value {
         (self.unmark_deep().0, found)
     }
 
-    /// With more marks at places in it. Places that are not there are left out, also those inside of null. Marks of places
-    /// inside of something unknown go to it.
+    /// The value with further marks at paths in it. Paths that do not exist are skipped, also those inside of null.
+    /// Marks of paths inside of an unknown value go to it.
     #[must_use]
     pub fn mark_at(&self, marks: &[(Path, Marks)]) -> Value {
         if marks.is_empty() {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn null_has_no_places_inside() {
+    fn null_has_no_paths_inside() {
         let marks = vec![(Path::new().attr("a").attr("b"), Marks::sensitive())];
         let value = Value::object(vec![("a".into(), Value::null_dynamic())]);
         assert!(value.mark_at(&marks).is_deeply_unmarked());
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn places_inside_of_what_is_not_there_mark_what_is() {
+    fn missing_paths_mark_the_existing_parent() {
         let marks = vec![(Path::new().attr("a").attr("b"), Marks::sensitive())];
         let value = Value::object(vec![("a".into(), Value::unknown_dynamic()), ("c".into(), Value::int(1))]);
         let marked = value.mark_at(&marks);

@@ -1,26 +1,27 @@
-//! Marks: what a value carries beside its content, and every operation keeps.
+//! Marks: metadata of a value beside its content, which every operation preserves.
 
 use std::sync::Arc;
 
 use ecow::EcoString;
 
-/// Where a deprecated value came from and what its author says about it.
+/// Source of a deprecated value and the message of its author.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Deprecation {
-    /// Address of the deprecated thing in its module, as text.
+    /// Address of the deprecated object in its module, as text.
     pub source: EcoString,
     /// The address of that module; empty for the root module.
     pub module: EcoString,
     /// The author's message.
     pub message: EcoString,
-    /// Whether the deprecated thing belongs to a module of somebody else (not of this working directory).
+    /// Whether the deprecated object belongs to an external module (not of this working directory).
     pub remote: bool,
-    /// It came along in a whole object, and nobody has chosen it yet.
+    /// It is part of a whole object, and was not selected yet.
     pub unread: bool,
 }
 
 impl Deprecation {
-    /// The address of the deprecated thing, as a module sees it: in another module than its own, the module is a part of it.
+    /// The address of the deprecated object, as a module sees it: in another module than its own, the module is a part
+    /// of it.
     pub fn seen_from(&self, module: &str) -> EcoString {
         match self.module.as_str() {
             own if own.is_empty() || own == module => self.source.clone(),
@@ -30,7 +31,7 @@ impl Deprecation {
 }
 
 impl Mark {
-    /// Whether this is about a deprecated thing that came along in a whole object.
+    /// Whether this is about a deprecated part of a whole object.
     pub fn is_unread_deprecation(&self) -> bool {
         matches!(self, Mark::Deprecated(deprecation) if deprecation.unread)
     }
@@ -52,7 +53,7 @@ pub enum Mark {
     Sensitive,
     /// Must not be stored.
     Ephemeral,
-    /// Somebody asked that it not be used any more.
+    /// It is deprecated.
     Deprecated(Arc<Deprecation>),
     /// The text of a type, made by the console's `type` function; fit for display only.
     TypeText,
@@ -74,7 +75,7 @@ impl Marks {
     pub fn sensitive() -> Marks {
         Marks::one(Mark::Sensitive)
     }
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

@@ -4,8 +4,8 @@
 //! the last digit: a literal has 512 bits of precision, a machine integer 64, a machine float 53, and the result of an
 //! operation has the larger precision of its operands. There are infinities and a negative zero, but no not-a-number.
 //!
-//! Whole numbers that fit in 64 bits, which is nearly all of them, are kept in place; everything else is a shared
-//! big integer with a binary exponent.
+//! Whole numbers that fit in 64 bits, which is nearly all of them, are stored inline; all others are a shared big
+//! integer with a binary exponent.
 //!
 //! Not here: magnitudes beyond about `10^±315000`. Where Go would go on up to `10^±646000000`, arithmetic overflows to
 //! infinity or to zero as it does there in the end, so that printing a number always takes bounded time and memory.
@@ -21,8 +21,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use dashu_int::UBig;
 use dashu_int::ops::BitTest;
+use dashu_int::{Sign, UBig};
 
 /// Precision of numbers read from text.
 const TEXT_PRECISION: u32 = 512;
@@ -44,7 +44,7 @@ enum Repr {
 }
 
 struct Big {
-    negative: bool,
+    sign: Sign,
     precision: u32,
     form: Form,
 }
@@ -64,9 +64,9 @@ struct Finite {
     exponent: i64,
 }
 
-/// A number taken apart: whether it is negative, and its magnitude.
+/// A number taken apart: its sign and its magnitude.
 struct Parts {
-    negative: bool,
+    sign: Sign,
     form: Form,
 }
 
@@ -87,18 +87,18 @@ impl Number {
     pub fn from_u64(value: u64) -> Number {
         match i64::try_from(value) {
             Ok(value) => Number::from_i64(value),
-            Err(_) => Number::finite(false, Finite { mantissa: value.into(), exponent: 0 }, 64),
+            Err(_) => Number::finite(Sign::Positive, Finite { mantissa: value.into(), exponent: 0 }, 64),
         }
     }
     /// A machine float, 53 bits of precision. Not-a-number has no counterpart.
     pub fn from_f64(value: f64) -> Option<Number> {
         const PRECISION: u32 = 53;
-        let negative = value.is_sign_negative();
+        let sign = if value.is_sign_negative() { Sign::Negative } else { Sign::Positive };
         if value.is_nan() {
             return None;
         }
         if value.is_infinite() {
-            return Some(Number::big(negative, Form::Infinite, PRECISION));
+            return Some(Number::big(sign, Form::Infinite, PRECISION));
         }
         let bits = value.to_bits();
         let fraction = bits & ((1 << 52) - 1);
@@ -107,9 +107,9 @@ impl Number {
             biased => (fraction | 1 << 52, biased as i64 - 1075),
         };
         if mantissa == 0 {
-            return Some(Number::zero(negative, PRECISION));
+            return Some(Number::zero(sign, PRECISION));
         }
-        Some(Number::finite(negative, Finite { mantissa: mantissa.into(), exponent }, PRECISION))
+        Some(Number::finite(sign, Finite { mantissa: mantissa.into(), exponent }, PRECISION))
     }
     /// The same number as a machine float, if it has more precision than it needs to be one. Whole numbers stay what they are.
     pub fn as_machine_float(&self) -> Option<Number> {
@@ -120,47 +120,51 @@ impl Number {
     }
     /// Infinity, of no particular precision.
     pub fn infinity() -> Number {
-        Number::big(false, Form::Infinite, 0)
+        Number::big(Sign::Positive, Form::Infinite, 0)
     }
     /// Negative infinity, of no particular precision.
     pub fn minus_infinity() -> Number {
-        Number::big(true, Form::Infinite, 0)
+        Number::big(Sign::Negative, Form::Infinite, 0)
     }
 
-    fn big(negative: bool, form: Form, precision: u32) -> Number {
-        Number(Repr::Big(Arc::new(Big { negative, precision, form })))
+    fn big(sign: Sign, form: Form, precision: u32) -> Number {
+        Number(Repr::Big(Arc::new(Big { sign, precision, form })))
     }
-    fn zero(negative: bool, precision: u32) -> Number {
-        if negative { Number::big(true, Form::Zero, precision) } else { Number::small(0, precision) }
+    fn zero(sign: Sign, precision: u32) -> Number {
+        match sign {
+            Sign::Positive => Number::small(0, precision),
+            Sign::Negative => Number::big(sign, Form::Zero, precision),
+        }
     }
-    /// Rounds to the precision, brings into normal form, overflows to infinity or zero.
-    fn finite(negative: bool, value: Finite, precision: u32) -> Number {
+    /// Rounds to the precision, normalizes, overflows to infinity or zero.
+    fn finite(sign: Sign, value: Finite, precision: u32) -> Number {
         let Some(Finite { mantissa, exponent }) = value.round(precision).normal() else {
-            return Number::zero(negative, precision);
+            return Number::zero(sign, precision);
         };
         let bits = mantissa.bit_len() as i64;
         let top = bits + exponent;
         if top > MAX_EXPONENT {
-            return Number::big(negative, Form::Infinite, precision);
+            return Number::big(sign, Form::Infinite, precision);
         }
         if top < -MAX_EXPONENT {
-            return Number::zero(negative, precision);
+            return Number::zero(sign, precision);
         }
         if exponent >= 0 && top <= 63 {
             let magnitude = (mantissa << exponent as usize).try_into().unwrap_or(0i64);
-            return Number::small(if negative { -magnitude } else { magnitude }, precision);
+            return Number::small(sign * magnitude, precision);
         }
-        Number::big(negative, Form::Finite(Finite { mantissa, exponent }), precision)
+        Number::big(sign, Form::Finite(Finite { mantissa, exponent }), precision)
     }
     fn parts(&self) -> Parts {
         match &self.0 {
-            Repr::Small { value: 0, .. } => Parts { negative: false, form: Form::Zero },
+            Repr::Small { value: 0, .. } => Parts { sign: Sign::Positive, form: Form::Zero },
             Repr::Small { value, .. } => {
                 let zeros = value.trailing_zeros();
                 let mantissa = UBig::from(value.unsigned_abs() >> zeros);
-                Parts { negative: *value < 0, form: Form::Finite(Finite { mantissa, exponent: i64::from(zeros) }) }
+                let sign = if *value < 0 { Sign::Negative } else { Sign::Positive };
+                Parts { sign, form: Form::Finite(Finite { mantissa, exponent: i64::from(zeros) }) }
             }
-            Repr::Big(big) => Parts { negative: big.negative, form: big.form.clone() },
+            Repr::Big(big) => Parts { sign: big.sign, form: big.form.clone() },
         }
     }
 
@@ -188,7 +192,7 @@ impl Number {
     pub fn is_negative(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => *value < 0,
-            Repr::Big(big) => big.negative,
+            Repr::Big(big) => big.sign == Sign::Negative,
         }
     }
     /// -1, 0 or 1.
@@ -217,7 +221,9 @@ impl Number {
             Repr::Big(big) => match &big.form {
                 Form::Zero => Some(0),
                 // Every other whole number that fits is a small one.
-                Form::Finite(f) => (big.negative && f.exponent == 63 && f.mantissa.is_one()).then_some(i64::MIN),
+                Form::Finite(f) => {
+                    (big.sign == Sign::Negative && f.exponent == 63 && f.mantissa.is_one()).then_some(i64::MIN)
+                }
                 Form::Infinite => None,
             },
         }
@@ -233,20 +239,22 @@ impl Number {
             Repr::Small { value, .. } => u64::try_from(*value).ok(),
             Repr::Big(big) => match &big.form {
                 Form::Zero => Some(0),
-                Form::Finite(f) if !big.negative && f.exponent >= 0 && f.top() <= 64 => f.whole().try_into().ok(),
+                Form::Finite(f) if big.sign == Sign::Positive && f.exponent >= 0 && f.top() <= 64 => {
+                    f.whole().try_into().ok()
+                }
                 _ => None,
             },
         }
     }
     /// The nearest machine float; too large magnitudes become infinite, too small ones zero.
     pub fn to_f64(&self) -> f64 {
-        let Parts { negative, form } = self.parts();
+        let Parts { sign, form } = self.parts();
         let magnitude = match form {
             Form::Zero => 0.0,
             Form::Infinite => f64::INFINITY,
             Form::Finite(f) => f.to_f64(),
         };
-        if negative { -magnitude } else { magnitude }
+        sign * magnitude
     }
 }
 
@@ -365,7 +373,7 @@ impl Ord for Number {
             }),
             (a, b) => rank(a).cmp(&rank(b)),
         };
-        if a.negative { by_magnitude.reverse() } else { by_magnitude }
+        if a.sign == Sign::Negative { by_magnitude.reverse() } else { by_magnitude }
     }
 }
 

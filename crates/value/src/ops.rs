@@ -16,19 +16,19 @@ pub use equality::{equals, not_equals};
 pub use index::{get_attr, has_element, has_index, index, length};
 pub use logic::{and, greater_than, greater_than_or_equal, less_than, less_than_or_equal, not, or};
 
-/// Why an operation has no answer. `operand` counts from 0.
+/// Reason why an operation failed. `operand` counts from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpError {
     /// An operand is null.
     Null {
-        /// Which operand.
+        /// The operand.
         operand: usize,
     },
     /// An operand has a type that the operation does not work on.
     WrongType {
-        /// Which operand.
+        /// The operand.
         operand: usize,
-        /// What the operation works on, in words.
+        /// Types that the operation supports, in words.
         wanted: &'static str,
     },
     /// The result would not be a number: infinity minus infinity and the like.

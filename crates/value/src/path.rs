@@ -22,12 +22,12 @@ impl Path {
     pub fn new() -> Path {
         Path::default()
     }
-    /// This path and one more `.name` step.
+    /// This path with a further `.name` step.
     #[must_use]
     pub fn attr(&self, name: &str) -> Path {
         self.with(PathStep::Attr(name.into()))
     }
-    /// This path and one more `[key]` step.
+    /// This path with a further `[key]` step.
     #[must_use]
     pub fn index(&self, key: Value) -> Path {
         self.with(PathStep::Index(key))
@@ -37,7 +37,7 @@ impl Path {
         steps.push(step);
         Path(steps)
     }
-    /// What is there, with the marks that are there; none if there is nothing, or nothing that is known.
+    /// The value at the path, with its marks; none if it does not exist or is unknown.
     pub fn follow(&self, value: &Value) -> Option<Value> {
         let mut at = value.clone();
         for step in &self.0 {

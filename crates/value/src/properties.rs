@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn conversion_keeps_every_mark_of_what_it_keeps(value in any_value(EVERYTHING)) {
+    fn conversion_keeps_the_marks_of_preserved_values(value in any_value(EVERYTHING)) {
         let marks = value.marks_deep();
         let any = Type::dynamic();
         for to in [any.clone(), Type::list(any.clone()), Type::set(any.clone()), Type::map(any), Type::string()] {

@@ -1,7 +1,7 @@
 //! Regular expressions: RE2 syntax as Go's `regexp` package reads it, matched in linear time.
 //!
 //! The syntax is our own reading ([`parse`]); matching is done by `regex-automata`, whose leftmost-first rule is the
-//! same as Go's. Compiled expressions are kept in a small table, because functions see the same pattern many times.
+//! same as Go's. Compiled expressions are cached in a small table, because functions see the same pattern many times.
 //!
 //! Not here: back-references and look-around, which the language does not have.
 
@@ -20,9 +20,9 @@ use regex_automata::{Anchored, Input, meta};
 
 /// Memory that the compiled form of one expression may take.
 const SIZE_LIMIT: usize = 64 << 20;
-/// How many compiled expressions are kept.
+/// Maximum number of cached expressions.
 const CACHE_SIZE: usize = 256;
-/// How much memory they may take.
+/// Maximum memory of compiled expressions.
 const CACHE_MEMORY: usize = 2 * SIZE_LIMIT;
 
 /// A compiled regular expression. Cloning is a reference count.
@@ -35,7 +35,7 @@ struct Compiled {
     names: Vec<Option<EcoString>>,
 }
 
-/// Compiled expressions by pattern. When it is full it starts anew.
+/// Compiled expressions by pattern. When it is full it is emptied.
 #[derive(Default)]
 struct Cache {
     entries: HashMap<EcoString, Regex, FixedState>,
@@ -53,7 +53,7 @@ impl Cache {
     }
 }
 
-/// What is wrong with a pattern.
+/// Error in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegexErrorKind {
     /// `[z-a]`, `\p{Unheard}`, `[[:unheard:]]`
@@ -87,7 +87,7 @@ pub enum RegexErrorKind {
 /// A pattern that is not a regular expression, and which part of it is to blame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegexError {
-    /// What is wrong.
+    /// The error.
     pub kind: RegexErrorKind,
     /// The part of the pattern that is to blame.
     pub fragment: EcoString,
@@ -179,7 +179,7 @@ impl Regex {
         self.0.engine.search_captures(&Input::new(haystack).anchored(Anchored::No), &mut captures);
         captures.is_match().then(|| Match::from_captures(&captures))
     }
-    /// All matches that do not overlap; an empty one right after another match does not count.
+    /// All matches that do not overlap; an empty one right after another match is skipped.
     pub fn captures_all(&self, haystack: &str) -> impl Iterator<Item = Match> {
         self.0.engine.captures_iter(haystack).map(|captures| Match::from_captures(&captures))
     }

@@ -47,7 +47,7 @@ fn take_children(kind: &mut TypeKind, into: &mut Vec<Type>) {
     }
 }
 
-/// What a [`Type`] is made of.
+/// Structure of a [`Type`].
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum TypeKind {
     /// `bool`
@@ -188,8 +188,8 @@ impl Type {
         let hash = FixedState::default().hash_one(&kind);
         let mut guard = INTERNER.lock().unwrap_or_else(PoisonError::into_inner);
         let Interner { table, sweep_at } = &mut *guard;
-        // An upgraded node is kept until the lock is released: dropping the last reference to it in here could drop
-        // nested types, which never take the lock, so order does not matter; it is only about a stable answer.
+        // An upgraded node lives until the lock is released: dropping the last reference to it in here could drop
+        // nested types, which never take the lock, so order does not matter; it only makes the answer stable.
         let mut found = None;
         table.find(hash, |(h, weak)| {
             *h == hash
@@ -206,7 +206,7 @@ impl Type {
         }
         let (depth, has_dynamic, has_optional) = contents(&kind);
         let node = Arc::new(Node { kind, hash, depth, has_dynamic, has_optional });
-        // A type that comes and goes takes its old place, or finding it would take longer each time.
+        // A type that is dropped and created again takes its old slot, or finding it would take longer each time.
         if let Some((_, dead)) = table.find_mut(hash, |(h, weak)| *h == hash && weak.strong_count() == 0) {
             *dead = Arc::downgrade(&node);
             return Type(node);
@@ -219,7 +219,7 @@ impl Type {
         Type(node)
     }
 
-    /// What this type is made of.
+    /// Structure of this type.
     pub fn kind(&self) -> &TypeKind {
         &self.0.kind
     }
@@ -285,7 +285,7 @@ impl Type {
         let index = self.attr_index(name)?;
         self.attrs()?.get(index)
     }
-    /// How deep types are nested in it: 0 for `string`, 1 for `list(string)`. No value of the type is nested deeper.
+    /// Nesting of types in it: 0 for `string`, 1 for `list(string)`. No value of the type is nested deeper.
     pub fn depth(&self) -> u32 {
         self.0.depth
     }

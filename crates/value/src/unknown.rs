@@ -10,11 +10,11 @@ use crate::{Marks, Number, Type, Value, View};
 pub struct Unknown {
     /// The type the value will have.
     pub ty: Type,
-    /// What is known about it.
+    /// Its refinements.
     pub refinement: Refinement,
 }
 
-/// What is known about an unknown value. A value known to be null is a null, never an unknown.
+/// Refinements of an unknown value. A value known to be null is a null, never an unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refinement {
     /// It will not be null.
@@ -52,7 +52,7 @@ const MAX_KNOWN_LENGTH: u64 = 100_000;
 
 /// Adds knowledge to an unknown value, step by step; see [`Value::refine`].
 ///
-/// Nothing happens to known values. A statement that contradicts what is known already is left out: what was said
+/// Nothing happens to known values. A statement that contradicts what is known already is left out: an earlier statement
 /// first counts.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -93,7 +93,7 @@ impl Value {
             _ => self.clone(),
         }
     }
-    /// What is known about the value, be it known or not; marks are the caller's business.
+    /// Facts about the value, known or unknown; the caller handles its marks.
     pub fn range(&self) -> Range {
         let mut known = Refinement { not_null: true, ..Refinement::default() };
         let length = |known: &mut Refinement, count: usize| {
@@ -224,14 +224,14 @@ fn only_value(ty: &Type, known: &Refinement) -> Option<Value> {
     }
 }
 
-/// What is known about a value: everything about a known one.
+/// Facts about a value: everything about a known one.
 #[derive(Clone, Debug)]
 pub struct Range {
     /// The type, as far as it is known.
     pub ty: Type,
     /// It is null.
     pub null: bool,
-    /// What else is known.
+    /// Further facts.
     pub known: Refinement,
 }
 
@@ -286,8 +286,8 @@ fn possible_lengths(value: &Value) -> (u64, u64) {
     (least, count)
 }
 
-/// The part of a prefix that what follows cannot change any more: without the last character that people see,
-/// unless that is a delimiter which combines with nothing.
+/// The part of a prefix that cannot change with the characters after it: without the last grapheme, unless that is a
+/// delimiter which combines with nothing.
 pub fn safe_prefix(prefix: &str) -> EcoString {
     let prefix = crate::value::normalize(prefix.into());
     let Some((start, last)) = prefix.grapheme_indices(true).next_back() else { return prefix };
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fully_known_is_known() {
+    fn fully_known_values_are_known() {
         let bound = |n: i64| Bound::inclusive(Number::from_i64(n));
         let number = || Value::unknown(Type::number()).refine();
         let list = || Value::unknown(Type::list(Type::string())).refine();

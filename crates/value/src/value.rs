@@ -18,8 +18,8 @@ pub struct Value {
     marks: Marks,
 }
 
-/// How deep values may be nested that are read from input (JSON, YAML, MessagePack, expressions). Whoever builds values
-/// from input refuses what is nested deeper, so that walking a value never exhausts the stack.
+/// Maximum nesting of values that are read from input (JSON, YAML, MessagePack, expressions). Readers of input refuse
+/// deeper nesting, so that walking a value never exhausts the stack.
 pub const MAX_DEPTH: u32 = 512;
 
 /// A node without its own marks. Children may carry marks unless [`Plain::is_deeply_unmarked`].
@@ -34,7 +34,7 @@ enum Repr {
     Number(Number),
     String(EcoString),
     Compound(Arc<Compound>),
-    /// An object that is written out when somebody looks.
+    /// An object that is built on the first access.
     Layered(Arc<Layered>),
 }
 
@@ -173,7 +173,7 @@ impl Value {
     pub fn int(value: i64) -> Value {
         Value::number(Number::from_i64(value))
     }
-    /// A text; brought into normal form C.
+    /// A string; converted to normal form C.
     pub fn string(text: impl Into<EcoString>) -> Value {
         Repr::String(normalize(text.into())).into()
     }
@@ -286,7 +286,7 @@ impl Value {
     fn seq(ty: Type, items: Vec<Value>) -> Value {
         Repr::Compound(Arc::new(Compound::seq(ty, items))).into()
     }
-    /// The attributes of one object laid over those of another, where that can wait until somebody looks: both are
+    /// The attributes of one object laid over those of another, where that can wait until the first access: both are
     /// known, nothing in them is marked, and one of them is large and the other small.
     pub(crate) fn laid_over(under: &Value, over: &Value) -> Option<Value> {
         let layered = Layered::new(&under.plain, &over.plain)?;
@@ -299,7 +299,7 @@ impl Value {
     pub fn ty(&self) -> &Type {
         self.plain.ty()
     }
-    /// How deep values are nested in it, at most; compare with [`MAX_DEPTH`].
+    /// Maximum nesting of values in it; compare with [`MAX_DEPTH`].
     pub fn depth(&self) -> u32 {
         self.ty().depth()
     }
@@ -327,7 +327,7 @@ impl Value {
             _ => false,
         }
     }
-    /// How many elements or attributes it has, at most.
+    /// Maximum number of its elements or attributes.
     pub fn member_limit(&self) -> usize {
         match &self.plain.0 {
             Repr::Compound(c) => c.len(),
@@ -519,7 +519,7 @@ fn of_values(ty: Type) -> Type {
     if ty.has_optional() { ty.without_optional() } else { ty }
 }
 
-/// Texts are kept in Unicode normal form C, keys and attribute names included.
+/// Strings are stored in Unicode normal form C, keys and attribute names included.
 pub(crate) fn normalize(text: EcoString) -> EcoString {
     if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes { text } else { text.nfc().collect() }
 }
@@ -537,7 +537,7 @@ fn common_type<'a>(values: impl Iterator<Item = &'a Value>) -> Option<Type> {
     common.cloned()
 }
 
-/// Brings keys into normal form, sorts by key and keeps the last of equal keys.
+/// Normalizes keys, sorts by key and keeps the last of equal keys.
 fn sort_entries(entries: &mut Vec<(EcoString, Value)>) {
     for (key, _) in entries.iter_mut() {
         if !key.is_ascii() {

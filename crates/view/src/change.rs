@@ -4,12 +4,12 @@
 //! becomes text ([`render`]).
 
 pub(crate) mod compare;
-mod json_text;
+pub(crate) mod json_text;
 pub(crate) mod node;
 mod paths;
 pub(crate) mod render;
 pub(crate) mod schema;
-mod sequence;
+pub(crate) mod sequence;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -19,7 +19,7 @@ pub(crate) use node::Node;
 pub(crate) use paths::Paths;
 pub(crate) use render::Options;
 
-/// What happens with a part of an object.
+/// The action for a part of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Keep,
@@ -29,7 +29,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// What happens with a whole, given what happened with it so far and what happens with one more part.
+    /// The action for a whole, given its action so far and the action of a further part.
     pub(crate) fn and(self, part: Step) -> Step {
         match part {
             Step::Keep => self,

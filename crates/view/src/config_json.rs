@@ -1,6 +1,6 @@
 //! Configurations as JSON documents: `show -json -config`, and part of the document of a plan.
 //!
-//! What is beyond OpenTofu's documents only adds members: `enabled_expression` of resources and module calls. Provider
+//! Extensions of OpenTofu's documents only add members: `enabled_expression` of resources and module calls. Provider
 //! instances are deliberately absent: neither `for_each` of providers nor instance keys are part of the documents.
 
 mod expression;

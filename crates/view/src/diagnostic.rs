@@ -1,4 +1,4 @@
-//! Diagnostics as people read them: boxed and coloured on a terminal, plain elsewhere.
+//! Diagnostics as people read them: in a frame and with colors, or plain.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,18 +23,35 @@ pub struct Options {
     pub consolidate_warnings: bool,
     /// Errors with the same code and title are shown as one.
     pub consolidate_errors: bool,
+    /// The frame of diagnostics without colors. Diagnostics with colors always have it.
+    pub frame: Frame,
+}
+
+/// The rule at the left of a diagnostic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frame {
+    /// Diagnostics without colors have no frame.
+    #[default]
+    Omitted,
+    /// Diagnostics without colors have a frame, too.
+    Drawn,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { compact_warnings: false, consolidate_warnings: true, consolidate_errors: false }
+        Options {
+            compact_warnings: false,
+            consolidate_warnings: true,
+            consolidate_errors: false,
+            frame: Frame::default(),
+        }
     }
 }
 
 /// Longest line of code that is shown in full, in bytes; of longer ones only the part around the highlight.
 const MAX_CODE_LINE: usize = 500;
 
-/// Number of diagnostics that are shown. More than that are usually one mistake many times.
+/// Number of diagnostics that are shown. More than that are usually one error many times.
 const MAX_SHOWN: usize = 1000;
 
 /// All diagnostics in the order people read them: warnings first, then by place. The text of each ends a line.
@@ -57,9 +74,9 @@ pub fn render_all(
             let gap = if explanation.is_empty() { "" } else { "\n\n" };
             noted.detail = format!("{explanation}{gap}{note}").into();
             noted.hint = None;
-            (noted.severity, render(&noted, &excerpts, style, width))
+            (noted.severity, render_framed(&noted, &excerpts, style, options.frame, width))
         }
-        None => (group.first.severity, render(group.first, &excerpts, style, width)),
+        None => (group.first.severity, render_framed(group.first, &excerpts, style, options.frame, width)),
     };
     let excess = groups.len().saturating_sub(MAX_SHOWN);
     if excess > 0 {
@@ -75,21 +92,26 @@ pub fn render_all(
     shown
 }
 
-/// One diagnostic, wrapped to a width (0: not wrapped).
+/// One diagnostic, wrapped to a width (0: not wrapped). It has a frame if it has colors.
 pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, style: Style, width: usize) -> String {
+    render_framed(diagnostic, excerpts, style, Frame::Omitted, width)
+}
+
+fn render_framed(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, style: Style, frame: Frame, width: usize) -> String {
     let paint = Paint::new(style);
+    let is_framed = style == Style::Coloured || frame == Frame::Drawn;
     let (title, colour) = match diagnostic.severity {
         Severity::Error => ("Error: ", RED),
         Severity::Warning => ("Warning: ", YELLOW),
     };
     let mut text = String::new();
-    if style == Style::Plain {
+    if !is_framed {
         text.push('\n');
     }
     let _ = writeln!(text, "{}{}\n", paint.bold_in(colour, title), paint.bold(&visible(&diagnostic.summary)));
     write_code(&mut text, diagnostic, excerpts, paint);
     // The rule at the left and one free column need room, the plain style just the free column.
-    let width = width.saturating_sub(if style == Style::Coloured { 3 } else { 1 });
+    let width = width.saturating_sub(if is_framed { 3 } else { 1 });
     let detail = excerpts.detail(diagnostic);
     if !detail.is_empty() {
         for line in visible(&detail).split('\n') {
@@ -98,7 +120,14 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, style: Style, wi
             let _ = writeln!(text, "{wrapped}");
         }
     }
-    if style == Style::Coloured { boxed(&text, colour, paint) } else { text }
+    if !is_framed {
+        return text;
+    }
+    if diagnostic.subject.is_none() && diagnostic.address.is_none() && detail.is_empty() {
+        // Quirk: in the frame of OpenTofu two empty lines follow a title that stands alone.
+        text.push('\n');
+    }
+    boxed(&text, colour, paint)
 }
 
 /// Draws the rule at the left of a text.
@@ -106,8 +135,8 @@ fn boxed(text: &str, colour: &str, paint: Paint) -> String {
     let mut out = format!("{}\n", paint.with(colour, "╷"));
     let rule = paint.with(colour, "│");
     for line in text.lines() {
-        let gap = if line.is_empty() { "" } else { " " };
-        let _ = writeln!(out, "{rule}{gap}{line}");
+        // Quirk: OpenTofu writes the space on empty lines too.
+        let _ = writeln!(out, "{rule} {line}");
     }
     let _ = writeln!(out, "{}", paint.with(colour, "╵"));
     out
@@ -193,8 +222,8 @@ fn parameters(call: &FunctionCall) -> Option<&str> {
     signature.find('(').map(|open| &signature[open..])
 }
 
-/// A text without characters that change what a terminal does or the order in which characters are shown. They become
-/// visible signs, so that a configuration cannot draw on the screen of those who read its mistakes.
+/// A string in which control characters and marks for text direction are replaced by visible signs, so that a
+/// configuration cannot draw on the screen of users who read its errors.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_control(c) && c != '\n' && c != '\t';
     if !text.contains(is_bad) {
@@ -231,7 +260,7 @@ struct Group<'a> {
     others: Vec<&'a Diagnostic>,
 }
 
-/// Number of places that a folded warning lists.
+/// Number of locations that a folded warning lists.
 const MAX_PLACES: usize = 100;
 
 impl Group<'_> {
@@ -247,11 +276,12 @@ impl Group<'_> {
         }
     }
 
-    /// Number and places of the uses of something deprecated; none where there is one place, in whatever number of instances.
+    /// Number and locations of the uses of a deprecated object; none for a single location, in whatever number of
+    /// instances.
     fn uses(&self, excerpts: &Excerpts<'_>) -> Option<String> {
         let mut uses = vec![self.first];
         for used in &self.others {
-            // They are sorted by place.
+            // They are sorted by location.
             if uses.last().is_some_and(|last| last.subject != used.subject) {
                 uses.push(used);
             }
@@ -266,7 +296,7 @@ impl Group<'_> {
         places.dedup();
         let left_out = places.len().saturating_sub(MAX_PLACES);
         places.truncate(MAX_PLACES);
-        let more = if left_out == 0 { String::new() } else { format!(" and {left_out} more places") };
+        let more = if left_out == 0 { String::new() } else { format!(" and {left_out} more locations") };
         Some(format!("{} uses: {}{more}", uses.len(), places.join(", ")))
     }
 }
@@ -388,7 +418,7 @@ mod tests {
     }
 
     fn check(code: &str, expect: &Expect) {
-        let (diagnostic, sources) = diagnostic(Severity::Error, "Bad thing", "What to do.", code);
+        let (diagnostic, sources) = diagnostic(Severity::Error, "Bad example", "What to do.", code);
         expect.assert_eq(&render(&diagnostic, &Excerpts::new(&sources), Style::Plain, 78));
     }
 
@@ -407,7 +437,7 @@ mod tests {
             "a = 1\nb = «2»\nc = 3\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 2:
                2: b = 2
@@ -423,7 +453,7 @@ mod tests {
             "a = ‹f(\n\n  «2»,\n)›\nc = 3\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 3:
                1: a = f(
@@ -442,7 +472,7 @@ mod tests {
             "b =« \n»}\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 1:
                1: b = 
@@ -455,7 +485,7 @@ mod tests {
             "b =« \n»\n}\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 1:
                1: b = 
@@ -467,7 +497,7 @@ mod tests {
             "b =«»",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 1:
                1: b =
@@ -479,7 +509,7 @@ mod tests {
             "",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
             What to do.
         "#]],
@@ -492,7 +522,7 @@ mod tests {
             "resource \"a\" \"b\\\"c\" {\n  b = «2»\n}\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 2, in resource "a" "b\"c":
                2:   b = 2
@@ -504,7 +534,7 @@ mod tests {
             "x = 1\n«locals» {\n  b = 2\n}\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 2:
                2: locals {
@@ -516,7 +546,7 @@ mod tests {
             "locals {\n  b =« \n»}\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 2, in locals:
                2:   b = 
@@ -529,7 +559,7 @@ mod tests {
             "locals {\n  b = 1\n}\nx = «2»\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 4:
                4: x = 2
@@ -570,7 +600,7 @@ mod tests {
         expect![[r#"
             ^[31m╷^[0m
             ^[31m│^[0m ^[1;31mError: ^[0m^[1mBad^[0m
-            ^[31m│^[0m
+            ^[31m│^[0m 
             ^[31m│^[0m   with aws_instance.a[0],
             ^[31m│^[0m   on main.tf line 1:
             ^[31m│^[0m    1: a = ^[4mjoin(local.x, var.y)^[0m
@@ -578,7 +608,7 @@ mod tests {
             ^[31m│^[0m     ^[90m│^[0m while calling ^[1mcore::join^[0m(separator, lists...)
             ^[31m│^[0m     ^[90m│^[0m ^[1mlocal.x^[0m is 5
             ^[31m│^[0m     ^[90m│^[0m ^[1mvar.y^[0m is "a"
-            ^[31m│^[0m
+            ^[31m│^[0m 
             ^[31m│^[0m Detail.
             ^[31m╵^[0m
         "#]]
@@ -596,7 +626,7 @@ mod tests {
         expect![[r#"
             ^[31m╷^[0m
             ^[31m│^[0m ^[1;31mError: ^[0m^[1mBad^[0m
-            ^[31m│^[0m
+            ^[31m│^[0m 
             ^[31m│^[0m   on main.tf line 1:
             ^[31m│^[0m    1: a = ^[4mx == y^[0m
             ^[31m│^[0m     ^[90m├────────────────^[0m
@@ -611,7 +641,7 @@ mod tests {
             ^[31m│^[0m     ^[90m│^[0m         EOT
             ^[31m│^[0m     ^[90m│^[0m         ^[90m# (1 unchanged attribute hidden)^[0m
             ^[31m│^[0m     ^[90m│^[0m     }
-            ^[31m│^[0m
+            ^[31m│^[0m 
             ^[31m╵^[0m
         "#]]
         .assert_eq(&shown(&render(&diagnostic, &excerpts, Style::Coloured, 78)));
@@ -642,11 +672,11 @@ mod tests {
         expect![[r#"
             ^[33m╷^[0m
             ^[33m│^[0m ^[1;33mWarning: ^[0m^[1mLong^[0m
-            ^[33m│^[0m
+            ^[33m│^[0m 
             ^[33m│^[0m This sentence is
             ^[33m│^[0m longer than one
             ^[33m│^[0m line.
-            ^[33m│^[0m
+            ^[33m│^[0m 
             ^[33m│^[0m   this line stays as long as it is
             ^[33m│^[0m End.
             ^[33m╵^[0m
@@ -660,7 +690,7 @@ mod tests {
             "a = «\"\u{1b}[31m\u{9b}\u{202e}\"» # \r x\r\n",
             &expect![[r#"
 
-            Error: Bad thing
+            Error: Bad example
 
               on main.tf line 1:
                1: a = "␛[31m��" # ␍ x

@@ -1,4 +1,4 @@
-//! Diagnostics as JSON, for editors and other programs.
+//! Diagnostics as JSON, for editors and other tools.
 
 use yuba_syntax::diagnostic::FunctionCall;
 use yuba_syntax::{Diagnostic, Position, Severity};
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_member_is_there() {
+    fn every_member_is_written() {
         let mut sources = Sources::new();
         let file = sources.add(SourceFile::new("a.tf", &b"a = 1\nb = join(local.x)\n"[..]));
         let mut diagnostic =
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_out() {
+    fn unknown_members_are_left_out() {
         let sources = Sources::new();
         let json =
             render(&crate::testing::diagnostic(Severity::Warning, "Hm", ""), &Excerpts::new(&sources), &|_| None);

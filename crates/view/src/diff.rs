@@ -7,7 +7,7 @@ use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
 
-/// What differs between two texts, under the labels of the two; nothing where they are equal.
+/// Difference of two texts, under the labels of the two; empty where they are equal.
 pub fn unified(old_label: &str, old: &[u8], new_label: &str, new: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     if old == new {
@@ -34,7 +34,7 @@ pub fn unified(old_label: &str, old: &[u8], new_label: &str, new: &[u8]) -> Vec<
     out
 }
 
-/// Which lines of the two texts correspond, and which do not, where `diff` would say so.
+/// Corresponding lines of the two texts, and differing ones, as `diff` would choose them.
 fn edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<DiffOp> {
     let (mut gone, mut added) = (vec![false; old.len()], vec![false; new.len()]);
     for op in capture_diff_slices(Algorithm::Myers, old, new) {
@@ -80,7 +80,7 @@ fn slide(lines: &[&[u8]], changed: &mut [bool], other: &[bool]) {
     }
     meets.push(after_change);
     let mut end = 0;
-    // How many unchanged lines stand before the run.
+    // Number of unchanged lines before the run.
     let mut unchanged = 0;
     while let Some(skipped) = changed[end..].iter().position(|changed| *changed) {
         let mut start = end + skipped;

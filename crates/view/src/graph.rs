@@ -1,5 +1,6 @@
-//! What depends on what: as text in the DOT language, and as a picture.
+//! Dependencies: as text in the DOT language, and as a picture.
 
+pub mod layers;
 pub mod layout;
 pub mod objects;
 pub mod picture;
@@ -10,7 +11,7 @@ use std::fmt::Write as _;
 use yuba_eval::graph::components;
 use yuba_value::quote::quote;
 
-/// How DOT shows something.
+/// Attributes of a node in DOT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A resource.
@@ -37,15 +38,15 @@ impl Shape {
 /// Something in a graph.
 #[derive(Clone, Debug)]
 pub struct GraphVertex {
-    /// What identifies it.
+    /// Its identifier.
     pub name: String,
-    /// What it is called.
+    /// Its label.
     pub label: String,
-    /// What it looks like.
+    /// Its shape.
     pub shape: Shape,
 }
 
-/// Things, and for each what it depends on.
+/// Nodes, and for each its dependencies.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// The nodes.
@@ -69,7 +70,7 @@ impl Graph {
         }
     }
 
-    /// Removes all nodes that are not to be kept.
+    /// Removes all other nodes.
     pub fn retain(&mut self, stays: &[bool]) {
         let mut new = vec![None; self.vertices.len()];
         let mut count = 0;
@@ -163,7 +164,7 @@ pub(crate) fn reduce(edges: &mut [Vec<u32>]) {
     let mut work = Vec::new();
     for at in 0..edges.len() {
         let mut to = std::mem::take(&mut edges[at]);
-        // Who is far from the end comes first: only from there others can be reached.
+        // Vertices far from the end come first: only from there others can be reached.
         to.sort_by_key(|to| std::cmp::Reverse(ranks[*to as usize]));
         let lowest = to.last().map_or(0, |to| ranks[*to as usize]);
         to.retain(|to| {

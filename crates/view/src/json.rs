@@ -99,7 +99,7 @@ fn new_line(out: &mut String, indent: Option<usize>) {
     }
 }
 
-/// Which characters of texts are escaped.
+/// Escaped characters of strings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
     /// Escapes characters that are special in HTML too, as Go does by default.

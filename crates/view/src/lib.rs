@@ -5,17 +5,24 @@
 //!
 //! Invariant: nothing here knows how data came to be, and nothing here reads the environment or asks a terminal.
 
+pub mod annotations;
 mod change;
 mod checks_json;
+pub mod codes;
 pub mod config_json;
 pub mod diagnostic;
 pub mod diagnostic_json;
 mod diagnostics;
 pub mod diff;
+pub mod drift;
+pub mod explain;
+pub mod facts;
 pub mod functions;
 pub mod graph;
+pub mod html;
 pub mod json;
 mod json_writer;
+pub mod live;
 pub mod machine;
 pub mod messages_json;
 mod module_tree;
@@ -25,10 +32,12 @@ pub mod plan;
 pub mod plan_json;
 pub mod progress;
 pub mod provider_json;
+pub mod report;
 pub mod requirements;
 pub mod snippet;
 pub mod state;
 pub mod state_json;
+pub mod table;
 pub mod test;
 #[cfg(test)]
 mod testing;

@@ -17,7 +17,7 @@ use crate::messages_json::{MessageLevel, line};
 use crate::values_json::known;
 use words::{action, noun, reason, verb};
 
-/// How much was, or will be, done.
+/// Number of planned or completed actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangeCounts {
     /// Objects created.
@@ -28,23 +28,23 @@ pub struct ChangeCounts {
     pub import: usize,
     /// Objects destroyed.
     pub remove: usize,
-    /// Objects that are not managed any more.
+    /// Objects that are no longer managed.
     pub forget: usize,
 }
 
-/// What a summary is about.
+/// Operation of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
-    /// What will be done.
+    /// Planned actions.
     Plan,
-    /// What was done.
+    /// Completed actions.
     Apply,
-    /// What was destroyed.
+    /// Destroyed objects.
     Destroy,
 }
 
 impl ChangeCounts {
-    /// What a plan will do.
+    /// Changes of a plan.
     pub fn of(plan: &Plan) -> ChangeCounts {
         let mut counts = ChangeCounts::default();
         for change in plan.changes.iter().filter(|change| is_told(change)) {
@@ -105,7 +105,7 @@ pub fn log(message: &str, timestamp: &str) -> String {
 pub fn plan(plan: &Plan, timestamp: &str) -> String {
     let mut out = String::new();
     for change in &plan.drift {
-        // A mere move is among the changes, except where there are none.
+        // A mere move is among the changes, except if there are no other changes.
         if change.action != Action::NoOp || plan.mode == Mode::RefreshOnly {
             out += &drift(change, timestamp);
         }
@@ -142,7 +142,7 @@ pub fn drift(change: &ResourceChange, timestamp: &str) -> String {
     line(MessageLevel::Info, &message, timestamp, members)
 }
 
-/// How much was, or will be, done.
+/// Number of planned or completed actions.
 pub fn summary(counts: ChangeCounts, operation: OperationKind, timestamp: &str) -> String {
     let name = match operation {
         OperationKind::Plan => "plan",
@@ -206,7 +206,8 @@ fn all_outputs(outputs: Vec<(String, JsonValue)>, timestamp: &str) -> String {
 pub fn event(event: &Event, elapsed: u64, timestamp: &str) -> String {
     match event {
         Event::Started { addr, phase, id, .. } => started(addr, *phase, id.as_ref(), timestamp),
-        Event::Finished { addr, phase, id, ok, .. } => finished(addr, *phase, id.as_ref(), *ok, elapsed, timestamp),
+        Event::Finished { addr, phase, id, ok: true, .. } => finished(addr, *phase, id.as_ref(), elapsed, timestamp),
+        Event::Finished { addr, phase, ok: false, .. } => failed(addr, *phase, elapsed, timestamp),
         // Quirk: only the text output contains it.
         Event::Deferred { .. } => String::new(),
         Event::ProvisionStarted { addr, provisioner } => {
@@ -260,19 +261,10 @@ fn started(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, timestamp:
     }
 }
 
-fn finished(
-    addr: &AbsResourceInstance,
-    phase: Phase,
-    id: Option<&Id>,
-    ok: bool,
-    elapsed: u64,
-    timestamp: &str,
-) -> String {
-    let mut members = vec![("resource", resource(addr))];
+fn finished(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, elapsed: u64, timestamp: &str) -> String {
     match phase {
-        // A diagnostic reports why the read failed.
-        Phase::Refresh | Phase::Read | Phase::Open if !ok => String::new(),
         Phase::Refresh => {
+            let mut members = vec![("resource", resource(addr))];
             members.extend(id_members(id));
             hook("refresh_complete", &format!("{addr}: Refresh complete{}", id_text(id)), members, timestamp)
         }
@@ -282,13 +274,28 @@ fn finished(
         Phase::PrepareImport | Phase::Import => String::new(),
         Phase::Read | Phase::Apply(_) => {
             let Some(done) = applied(phase) else { return String::new() };
-            members.push(("action", JsonValue::from(action(done))));
-            let (kind, word, id) =
-                if ok { ("apply_complete", "complete", id) } else { ("apply_errored", "errored", None) };
+            let mut members = vec![("resource", resource(addr)), ("action", JsonValue::from(action(done)))];
             members.extend(id_members(id));
             members.push(seconds(elapsed));
-            let message = format!("{addr}: {} {word} after {}{}", noun(done), duration(elapsed), id_text(id));
-            hook(kind, &message, members, timestamp)
+            let message = format!("{addr}: {} complete after {}{}", noun(done), duration(elapsed), id_text(id));
+            hook("apply_complete", &message, members, timestamp)
+        }
+    }
+}
+
+fn failed(addr: &AbsResourceInstance, phase: Phase, elapsed: u64, timestamp: &str) -> String {
+    match phase {
+        // A diagnostic reports why the read failed.
+        Phase::Refresh | Phase::Read | Phase::Open => String::new(),
+        Phase::Renew | Phase::Close | Phase::PrepareImport | Phase::Import => {
+            finished(addr, phase, None, elapsed, timestamp)
+        }
+        Phase::Apply(_) => {
+            let Some(done) = applied(phase) else { return String::new() };
+            let members =
+                vec![("resource", resource(addr)), ("action", JsonValue::from(action(done))), seconds(elapsed)];
+            let message = format!("{addr}: {} errored after {}{}", noun(done), duration(elapsed), id_text(None));
+            hook("apply_errored", &message, members, timestamp)
         }
     }
 }
@@ -366,7 +373,7 @@ fn resource(addr: &AbsResourceInstance) -> JsonValue {
     ])
 }
 
-/// What a change is called: what moves or is imported and does not change otherwise is called so.
+/// Action of a change: for moves and imports without other changes, that one.
 fn word(change: &ResourceChange) -> &'static str {
     match action(change.action) {
         "noop" if change.moved_from.is_some() => "move",
@@ -393,7 +400,7 @@ fn change_json(change: &ResourceChange) -> JsonValue {
     JsonValue::object(members)
 }
 
-/// What is imported, as far as it is known.
+/// Identifier of an imported object, as far as it is known.
 pub(crate) fn importing_json(importing: &Importing) -> JsonValue {
     let mut out = String::new();
     let mut members = Members::open(&mut out);

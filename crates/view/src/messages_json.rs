@@ -10,14 +10,14 @@ use crate::snippet::Excerpts;
 /// The version of the messages.
 pub const UI_VERSION: &str = "1.2";
 
-/// How important a message is.
+/// Severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageLevel {
     /// Progress.
     Info,
     /// Something to look at.
     Warn,
-    /// Something went wrong.
+    /// The operation failed.
     Error,
 }
 

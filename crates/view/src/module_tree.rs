@@ -17,7 +17,7 @@ pub(crate) struct ModuleTree<T> {
     nodes: Vec<Node<T>>,
     /// By the node above and the last step.
     by_step: HashMap<(usize, ModuleStep), usize>,
-    /// Where the last one went: what comes in order of addresses is put where its predecessor is.
+    /// Node of the last resource: addresses come in order, so the next one is usually below the same node.
     last: usize,
     last_module: ModuleInstance,
 }
@@ -39,8 +39,8 @@ impl<T> ModuleTree<T> {
         }
     }
 
-    /// The node of a module instance, made with those above it where there is none. Takes one look per step, however deep
-    /// modules are nested.
+    /// The node of a module instance, created with its parents where it is missing. Takes one lookup per step, however
+    /// deep modules are nested.
     fn find(&mut self, module: &ModuleInstance) -> usize {
         let mut at = 0;
         for (length, step) in module.steps().iter().enumerate() {
@@ -58,7 +58,7 @@ impl<T> ModuleTree<T> {
         at
     }
 
-    /// Writes the root module with all that is below it. `sort` brings the resources of a module into order.
+    /// Writes the root module with everything below it. `sort` orders the resources of a module.
     pub(crate) fn write<E>(
         mut self,
         out: &mut String,

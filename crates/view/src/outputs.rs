@@ -31,16 +31,17 @@ fn lines(outputs: &BTreeMap<EcoString, Output>, value: impl Fn(&Output) -> Strin
     out
 }
 
-/// One output value, sensitive or not: who asks for it by name wants to see it.
+/// One output value, sensitive or not: a request by name shows it.
 pub fn render_one(output: &Output) -> String {
     format!("{}\n", format_value(&output.value))
 }
 
-/// What follows the summary after applying; nothing if there are no outputs.
+/// The text after the summary of an apply; empty without outputs.
 pub fn section(outputs: &BTreeMap<EcoString, Output>, look: Look) -> String {
     if outputs.is_empty() {
         return String::new();
     }
     let lines = if look.show_sensitive { render_sensitive(outputs) } else { render(outputs) };
-    format!("\n{}\n\n{lines}", Paint::new(look.style).bold_in(GREEN, "Outputs:"))
+    // Control sequences stand on the lines around it: programs find the line by its beginning and end, as OpenTofu's.
+    format!("{}\n{lines}", Paint::new(look.style).bold_in(GREEN, "\nOutputs:\n"))
 }

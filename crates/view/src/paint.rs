@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// How a text for people is drawn.
+/// Style of a text for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// With colours, and for diagnostics a rule at the left.

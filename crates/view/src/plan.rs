@@ -1,6 +1,6 @@
 //! A plan as people read it.
 
-mod comment;
+pub(crate) mod comment;
 mod counts;
 mod prose;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use crate::paint::{GREEN, Paint, RED, Style, YELLOW};
 use crate::state_json::schema_of;
 use counts::PlanCounts;
 
-/// How a plan or state is shown.
+/// Settings for showing a plan or state.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Colours or none.
@@ -46,38 +46,55 @@ impl Look {
     }
 }
 
-/// Approximate size of a piece of the rendered plan, in bytes.
-const PIECE: usize = 16 << 10;
+/// Number of changes in a piece of the rendered plan.
+const PIECE: usize = 64;
+
+/// Writes the pieces of a text in order.
+pub trait PieceWriter {
+    /// Writes a piece.
+    fn write(&mut self, piece: &str);
+    /// Writes so many pieces, each made by its number. They do not depend on each other, so a writer with threads makes
+    /// several at the same time.
+    fn write_all(&mut self, count: usize, make: &(dyn Fn(usize) -> String + Sync)) {
+        (0..count).for_each(|piece| self.write(&make(piece)));
+    }
+}
+
+impl PieceWriter for String {
+    fn write(&mut self, piece: &str) {
+        self.push_str(piece);
+    }
+}
 
 /// All there is to say about a plan: what changed outside, what will be done, and in which outputs it results. Begins
 /// with an empty line.
 pub fn render(plan: &Plan, schemas: &dyn Providers, look: Look) -> String {
     let mut text = String::new();
-    render_in_pieces(plan, schemas, look, &mut |piece| text.push_str(piece));
+    render_in_pieces(plan, schemas, look, &mut text);
     text
 }
 
 /// The same in pieces, so that the text of a large plan is never in memory as a whole.
-pub fn render_in_pieces(plan: &Plan, schemas: &dyn Providers, look: Look, say: &mut dyn FnMut(&str)) {
+pub fn render_in_pieces(plan: &Plan, schemas: &dyn Providers, look: Look, writer: &mut dyn PieceWriter) {
     let mut out = String::new();
-    let has_drift = write_drift(&mut out, plan, schemas, look);
+    let drift = write_drift(&mut out, plan, schemas, look);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
     let counts = PlanCounts::of(&changes);
     let outputs = render_outputs(&plan.outputs, look);
     if changes.is_empty() && outputs.is_empty() {
         // The section about drift is enough.
-        let is_enough = plan.mode == Mode::RefreshOnly && has_drift && !plan.errored;
-        if has_drift && !is_enough {
+        let is_enough = plan.mode == Mode::RefreshOnly && drift == Drift::Shown && !plan.errored;
+        if drift == Drift::Shown && !is_enough {
             out.push_str(&prose::rule(look));
             out.push('\n');
         }
         if !is_enough {
-            out.push_str(&prose::no_changes(plan, has_drift, look));
+            out.push_str(&prose::no_changes(plan, drift, look));
         }
-        say(&out);
+        writer.write(&out);
         return;
     }
-    if has_drift {
+    if drift == Drift::Shown {
         out.push_str(&prose::rule(look));
         out.push('\n');
     }
@@ -89,13 +106,16 @@ pub fn render_in_pieces(plan: &Plan, schemas: &dyn Providers, look: Look, say: &
     }
     if !changes.is_empty() {
         out.push_str(if plan.errored { prose::ACTIONS_THEN_PROBLEM } else { prose::ACTIONS });
-        for change in &changes {
-            write_resource(&mut out, change, schemas, Cause::Planned, &Paths::All, look);
-            if out.len() >= PIECE {
-                say(&out);
-                out.clear();
+        writer.write(&out);
+        out.clear();
+        let pieces: Vec<&[&ResourceChange]> = changes.chunks(PIECE).collect();
+        writer.write_all(pieces.len(), &|piece| {
+            let mut text = String::new();
+            for change in pieces[piece] {
+                write_resource(&mut text, change, schemas, Cause::Planned, &Paths::All, look);
             }
-        }
+            text
+        });
         let _ = writeln!(out, "\n{}{}", look.paint().bold("Plan:"), counts.sentence());
     }
     if !outputs.is_empty() {
@@ -104,7 +124,7 @@ pub fn render_in_pieces(plan: &Plan, schemas: &dyn Providers, look: Look, say: &
             out.push_str(&prose::outputs_only(look));
         }
     }
-    say(&out);
+    writer.write(&out);
 }
 
 /// The sentence with the numbers: `Plan: 1 to add, 0 to change, 0 to destroy.`
@@ -113,8 +133,8 @@ pub fn summary_line(plan: &Plan) -> String {
     format!("Plan:{}", PlanCounts::of(&changes).sentence())
 }
 
-/// What follows a plan that is not applied at once: where it was saved, and what can be done with it. `saved` is the path
-/// of the plan file, `generated` the path of a file with configuration for imported objects. Nothing in automation.
+/// The lines after a plan that is not applied at once: its file, and the next steps. `saved` is the path of the plan
+/// file, `generated` the path of a file with configuration for imported objects. Empty in automation.
 pub fn next_steps(saved: Option<&str>, generated: Option<&str>, look: Look) -> String {
     if look.in_automation {
         return String::new();
@@ -122,7 +142,7 @@ pub fn next_steps(saved: Option<&str>, generated: Option<&str>, look: Look) -> S
     prose::next_steps(saved, generated, look)
 }
 
-/// Why a change is shown.
+/// Reason for showing a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Planned,
@@ -134,7 +154,7 @@ fn is_moved(change: &ResourceChange) -> bool {
 }
 
 /// Whether the plan shows it.
-fn is_shown(change: &ResourceChange) -> bool {
+pub(crate) fn is_shown(change: &ResourceChange) -> bool {
     match change.addr.resource.mode {
         ResourceMode::Ephemeral => false,
         ResourceMode::Data if change.action == Action::Delete => false,
@@ -142,15 +162,21 @@ fn is_shown(change: &ResourceChange) -> bool {
     }
 }
 
-/// Whether there was anything to show.
-fn write_drift(out: &mut String, plan: &Plan, schemas: &dyn Providers, look: Look) -> bool {
+/// Whether the section about changes outside of Yuba is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drift {
+    Shown,
+    Empty,
+}
+
+fn write_drift(out: &mut String, plan: &Plan, schemas: &dyn Providers, look: Look) -> Drift {
     let refresh_only = plan.mode == Mode::RefreshOnly;
     let plan_is_empty = || {
         let outputs = plan.outputs.iter().all(|output| !changes(output));
         outputs && plan.changes.iter().all(|change| change.action == Action::NoOp && !is_moved(change))
     };
     if plan.drift.is_empty() || (!refresh_only && plan_is_empty()) {
-        return false;
+        return Drift::Empty;
     }
     let relevant = if refresh_only { None } else { Some(Relevant::of(plan)) };
     let mut text = String::new();
@@ -168,25 +194,25 @@ fn write_drift(out: &mut String, plan: &Plan, schemas: &dyn Providers, look: Loo
         any |= refresh_only || shown;
     }
     if !any {
-        return false;
+        return Drift::Empty;
     }
     out.push_str(&prose::drift_head(look));
     out.push_str(&text);
     out.push_str(&prose::drift_tail(plan.mode, look));
-    true
+    Drift::Shown
 }
 
 /// An instance, or without key all instances of a resource.
 type ResourceOrInstance<'a> =
     (&'a yuba_addrs::ModuleInstance, &'a yuba_addrs::Resource, Option<&'a yuba_addrs::InstanceKey>);
 
-/// Which attributes the configuration depends on, by resource.
-struct Relevant<'a> {
+/// Attributes that the configuration depends on, by resource.
+pub(crate) struct Relevant<'a> {
     by_resource: std::collections::HashMap<ResourceOrInstance<'a>, Vec<&'a yuba_value::Path>>,
 }
 
 impl<'a> Relevant<'a> {
-    fn of(plan: &'a Plan) -> Relevant<'a> {
+    pub(crate) fn of(plan: &'a Plan) -> Relevant<'a> {
         let mut by_resource: std::collections::HashMap<_, Vec<_>> = std::collections::HashMap::new();
         for attribute in &plan.relevant {
             let at = &attribute.resource;
@@ -195,7 +221,7 @@ impl<'a> Relevant<'a> {
         }
         Relevant { by_resource }
     }
-    fn paths(&self, change: &'a ResourceChange) -> Option<Paths<'a>> {
+    pub(crate) fn paths(&self, change: &'a ResourceChange) -> Option<Paths<'a>> {
         let (module, resource) = (&change.addr.module, &change.addr.resource);
         let own = self.by_resource.get(&(module, resource, change.addr.key.as_ref()));
         let all = change.addr.key.as_ref().and_then(|_| self.by_resource.get(&(module, resource, None)));
@@ -206,7 +232,7 @@ impl<'a> Relevant<'a> {
     }
 }
 
-/// One object: why it is there, and what becomes of it. Whether there was anything to show.
+/// One object: why it exists, and its action. Returns whether anything was shown.
 fn write_resource(
     out: &mut String,
     change: &ResourceChange,
@@ -251,7 +277,7 @@ fn write_resource(
     true
 }
 
-/// The values of an output before and after. Marks inside do not count: it is shown as a whole, or not.
+/// The values of an output before and after. Marks inside are ignored: it is shown as a whole, or not.
 fn output_nodes(output: &OutputChange) -> (Node, Node) {
     let node = |value: &yuba_value::Value| Node { sensitive: output.sensitive, ..Node::of(&value.unmark_deep().0) };
     (node(&output.before), node(&output.after))
@@ -263,7 +289,7 @@ fn changes(output: &OutputChange) -> bool {
 }
 
 /// The note of an output whose value does not change and whose deprecation changes.
-fn deprecation_note(output: &OutputChange) -> Option<String> {
+pub(crate) fn deprecation_note(output: &OutputChange) -> Option<String> {
     match (output.deprecated_before.is_empty(), output.deprecated.is_empty()) {
         _ if output.action != Action::Update || output.deprecated_before == output.deprecated => None,
         (false, true) => Some("no longer deprecated".to_owned()),
@@ -297,7 +323,7 @@ fn render_outputs(outputs: &[OutputChange], look: Look) -> String {
     out
 }
 
-/// What is done with an object, in three columns.
+/// Symbol of an action, in three columns.
 fn symbol(action: Action, paint: Paint) -> String {
     let (plus, minus, dot) = (paint.with(GREEN, "+"), paint.with(RED, "-"), paint.with(RED, "."));
     match action {

@@ -156,7 +156,7 @@ fn planned_identity(change: &ResourceChange) -> Option<&Value> {
     change.identity.as_ref().filter(|identity| !identity.is_null() && identity.is_wholly_known())
 }
 
-/// Changes of resources, left out if there are none.
+/// Changes of resources, left out if empty.
 fn changes<'p>(
     members: &mut Members<'_>,
     name: &str,
@@ -235,7 +235,7 @@ fn planned_identities(members: &mut Members<'_>, plan: &Plan, change: &ResourceC
     }
 }
 
-/// What changed outside is in the states from before and after it was read.
+/// Outside changes are the difference between the states before and after refreshing.
 fn drift_identities(members: &mut Members<'_>, plan: &Plan, change: &ResourceChange) {
     let was_at = change.moved_from.as_deref().unwrap_or(&change.addr);
     stored_identity(members, "before_identity", &plan.previous_state, was_at, change.deposed.as_ref());

@@ -1,4 +1,4 @@
-//! What happens while planning and applying, a line each.
+//! Events while planning and applying, a line each.
 
 use std::fmt::Write as _;
 
@@ -63,8 +63,8 @@ pub fn still(started: &Event, seconds: u64, style: Style) -> Option<String> {
     Some(Paint::new(style).bold(&text).into_owned())
 }
 
-/// What is under way, for a terminal where it is drawn again and again.
-pub fn under_way(started: &Event, seconds: u64) -> Option<String> {
+/// Operations in progress, for a terminal where they are redrawn.
+pub(crate) fn under_way(started: &Event, seconds: u64) -> Option<String> {
     match started {
         Event::Started { addr, deposed, phase, .. } => {
             let verb = verbs(*phase)?.start;
@@ -77,10 +77,57 @@ pub fn under_way(started: &Event, seconds: u64) -> Option<String> {
     }
 }
 
-/// The progress of all operations. `total` is `None` while the number of operations is unknown.
-pub fn counter(done: usize, total: Option<usize>, running: usize, seconds: u64) -> String {
+/// The progress of all operations. `total` is `None` while the number of operations is unknown. The times are the seconds since the
+/// start, and those that are probably left.
+pub(crate) fn counter(done: usize, total: Option<usize>, running: usize, times: (u64, Option<u64>)) -> String {
     let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
-    format!("{done}{of} done, {running} running [{} elapsed]", duration(seconds))
+    format!("{done}{of} done, {running} running [{}]", elapsed(times))
+}
+
+/// The progress of refreshing the state.
+pub(crate) fn refresh_counter(done: usize, total: Option<usize>, running: usize, times: (u64, Option<u64>)) -> String {
+    let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
+    format!("Refreshing state: {done}{of} objects, {running} running [{}]", elapsed(times))
+}
+
+/// The line that stays where refreshed objects were counted instead of listed.
+pub fn refreshed(count: usize, seconds: u64, style: Style) -> String {
+    let objects = if count == 1 { "object" } else { "objects" };
+    Paint::new(style).bold(&format!("Refreshed state: {count} {objects} in {}", duration(seconds))).into_owned()
+}
+
+/// The progress of tests: the number of files whose runs are over, and the names of the others.
+pub fn test_files(done: usize, total: usize, left: &[String]) -> String {
+    format!("{done} of {total} test files done, not done: {}", left.join(", "))
+}
+
+/// The progress of a download: received bytes and all bytes, and the time since it began.
+pub fn download(name: &str, (received, total): (u64, Option<u64>), since: std::time::Duration) -> String {
+    let megabytes = received >> 20;
+    let Some(total) = total.filter(|total| *total > 0) else {
+        return format!("{name}: {megabytes} MB [{}]", elapsed((since.as_secs(), None)));
+    };
+    let share = received.saturating_mul(100) / total;
+    let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    let rest = total.saturating_sub(received).saturating_mul(millis) / received.max(1) / 1000;
+    // The first seconds say little about the speed.
+    let rest = Some(rest).filter(|rest| *rest > 1 && millis > 2000);
+    format!("{name}: {megabytes} of {} MB ({share}%) [{}]", total >> 20, elapsed((since.as_secs(), rest)))
+}
+
+fn elapsed((elapsed, rest): (u64, Option<u64>)) -> String {
+    let rest = rest.map(|rest| format!(", about {} left", duration(rest))).unwrap_or_default();
+    format!("{} elapsed{rest}", duration(elapsed))
+}
+
+/// `2 operations`
+pub(crate) fn operations(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "operation" } else { "operations" })
+}
+
+/// `2 further operations`
+pub(crate) fn further_operations(count: usize) -> String {
+    format!("{count} further {}", if count == 1 { "operation" } else { "operations" })
 }
 
 struct Verbs {
@@ -141,7 +188,7 @@ fn shortened(id: &str) -> String {
     format!("{left}...{right}")
 }
 
-/// How much was done, for the summary after applying.
+/// Number of completed actions, for the summary after applying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SummaryCounts {
     /// Objects that were imported.
@@ -152,7 +199,7 @@ pub struct SummaryCounts {
     pub changed: usize,
     /// Objects that were destroyed.
     pub destroyed: usize,
-    /// Objects that are not managed any more.
+    /// Objects that are no longer managed.
     pub forgotten: usize,
 }
 
@@ -188,7 +235,8 @@ pub fn destroyed(counts: &SummaryCounts, style: Style) -> String {
 }
 
 fn summary(text: &str, style: Style) -> String {
-    format!("\n{}\n", Paint::new(style).bold_in(crate::paint::GREEN, text))
+    // Control sequences stand on the lines around it: programs find the line by its beginning and end, as OpenTofu's.
+    Paint::new(style).bold_in(crate::paint::GREEN, &format!("\n{text}\n")).into_owned()
 }
 
 #[cfg(test)]

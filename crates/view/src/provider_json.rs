@@ -84,13 +84,9 @@ fn block(out: &mut String, block_schema: &BlockSchema) {
         members.close();
     });
     members.text_if_any("description", &block_schema.description);
-    members.text("description_kind", description_kind(block_schema.markdown));
+    members.text("description_kind", if block_schema.markdown { "markdown" } else { "plain" });
     deprecated(&mut members, block_schema.deprecated.as_ref());
     members.close();
-}
-
-fn description_kind(markdown: bool) -> &'static str {
-    if markdown { "markdown" } else { "plain" }
 }
 
 fn deprecated(members: &mut Members<'_>, message: Option<&EcoString>) {
@@ -110,7 +106,7 @@ fn attribute(out: &mut String, schema: &Attribute) {
         }
     }
     members.text_if_any("description", &schema.description);
-    members.text("description_kind", description_kind(schema.markdown));
+    members.text("description_kind", if schema.markdown { "markdown" } else { "plain" });
     deprecated(&mut members, schema.deprecated.as_ref());
     members.bool_if_true("required", schema.required);
     members.bool_if_true("optional", schema.optional);

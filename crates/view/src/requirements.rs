@@ -1,4 +1,4 @@
-//! Which modules need which providers, as a tree.
+//! Providers that modules require, as a tree.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 pub struct Tree {
     /// Its label; empty for the root.
     pub label: String,
-    /// What is below it.
+    /// Its children.
     pub children: Vec<Tree>,
 }
 

@@ -8,7 +8,7 @@ use ecow::{EcoString, eco_format};
 use yuba_syntax::json::{self, Json, JsonKind};
 use yuba_syntax::{Block, Body, Diagnostic, FileId, Position, SourceFile, Sources, Span, parser};
 
-/// Where a diagnostic points, in the terms of people and editors.
+/// Location of a diagnostic, in the terms of people and editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceRange {
     /// Name of the file.
@@ -40,7 +40,7 @@ pub struct Excerpts<'a> {
     outlines: RefCell<BTreeMap<FileId, Outline>>,
 }
 
-/// What is needed of a file to name the surroundings of a place.
+/// The part of a file that names the surroundings of a location.
 enum Outline {
     /// The top-level blocks of a file in native syntax, in order.
     Native(Vec<Header>),
@@ -63,7 +63,7 @@ impl<'a> Excerpts<'a> {
         Excerpts { sources, outlines: RefCell::default() }
     }
 
-    /// Where a diagnostic points; `None` if it points nowhere or its file is not known.
+    /// Location of a diagnostic; `None` if it does not have one or its file is unknown.
     pub fn location(&self, diagnostic: &Diagnostic) -> Option<SourceRange> {
         let subject = diagnostic.subject?;
         let file = self.sources.get(subject.file)?;
@@ -122,7 +122,7 @@ impl<'a> Excerpts<'a> {
     }
 }
 
-/// How many lines are shown at most, before and after the first line of the subject.
+/// Maximum number of shown lines, before and after the first line of the subject.
 const MAX_LINES: usize = 50;
 
 /// The lines around a span, and what to highlight in them.
@@ -184,7 +184,7 @@ fn trim_return(bytes: &[u8], line: Range<usize>) -> Range<usize> {
     line.start..end
 }
 
-/// Which part of a line is shown: all of it, or the surroundings of the subject if it is very long.
+/// The shown part of a line: all of it, or the surroundings of the subject if it is very long.
 fn window(bytes: &[u8], line: Range<usize>, subject: usize, max_line: usize) -> Range<usize> {
     if line.len() <= max_line {
         return line;
@@ -261,7 +261,7 @@ mod tests {
         let mut sources = Sources::new();
         let id = sources.add(SourceFile::new("a.tf.json", text.as_bytes()));
         let context = |part: &str| {
-            let start = text.find(part).expect("because the part is there");
+            let start = text.find(part).expect("because the part exists");
             let diagnostic = crate::testing::diagnostic(Severity::Error, "Bad", "").at(Span::new(id, start, start + 1));
             Excerpts::new(&sources).snippet(&diagnostic, 100).and_then(|snippet| snippet.context)
         };
@@ -272,7 +272,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_place_in_any_bytes_can_be_shown(
+        fn any_location_in_any_bytes_can_be_shown(
             bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(0xc3), Just(0xa9), any::<u8>()], 0..60),
             subject in (0..70usize, 0..70usize),
             context in prop::option::of((0..70usize, 0..70usize)),
@@ -284,7 +284,7 @@ mod tests {
             diagnostic.context = context.map(|(start, end)| Span::new(id, start, end));
             let excerpts = Excerpts::new(&sources);
             for max_line in [max_line, usize::MAX] {
-                let snippet = excerpts.snippet(&diagnostic, max_line).expect("because the file is there");
+                let snippet = excerpts.snippet(&diagnostic, max_line).expect("because the file exists");
                 prop_assert!(snippet.code.get(snippet.highlight_start..snippet.highlight_end).is_some());
             }
             for style in [diagnostic::Style::Coloured, diagnostic::Style::Plain] {

@@ -21,7 +21,7 @@ pub fn render(state: &State, schemas: &dyn Providers, look: Look) -> Result<Stri
     let mut out = String::new();
     let mut resources: Vec<(Vec<String>, &Resource)> = state.iter().map(|r| (module_order(r), r)).collect();
     resources.sort_by(|(a, _), (b, _)| a.cmp(b));
-    // The module at hand and those that call it, directly or not, as far as they have objects.
+    // The current module and those that call it, directly or not, as far as they have objects.
     let mut above: Vec<&[String]> = Vec::new();
     for (module, resource) in &resources {
         let mut is_in_same = above.last() == Some(&module.as_slice());
@@ -31,8 +31,8 @@ pub fn render(state: &State, schemas: &dyn Providers, look: Look) -> Result<Stri
         for (key, instance) in &resource.instances {
             let addr = resource.addr.clone().instance(key.clone());
             for (deposed, object) in instance.objects() {
-                // Objects are an empty line apart, modules two. Quirk: there is none before a module unless one that
-                // calls it has objects.
+                // Objects are an empty line apart, modules two. Quirk: an empty line is missing before a module unless
+                // one that calls it has objects.
                 if is_in_same {
                     out.push('\n');
                 } else if !above.is_empty() {

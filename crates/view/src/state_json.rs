@@ -120,7 +120,7 @@ pub(crate) fn schema_of<'s>(provider: Option<&'s ProviderSchema>, resource: &Res
     of_mode.get(&resource.kind)
 }
 
-/// Why an object cannot be written, as the end of a sentence.
+/// Reason why an object cannot be written, as the end of a sentence.
 pub(crate) fn no_schema(addr: &dyn std::fmt::Display, provider: &ProviderSource) -> EcoString {
     eco_format!("no schema found for {addr} (in provider {provider})")
 }

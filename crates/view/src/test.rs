@@ -125,20 +125,20 @@ pub fn leftovers(run: &str, left: &[String], saved: Option<&str>, width: usize) 
     text
 }
 
-/// What exists in a file that was stopped at once.
+/// Existing objects of a file that was stopped at once.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupted {
     /// Objects of the module under test.
     pub state: Vec<String>,
     /// Objects of other modules: the run, the source of the module, the objects.
     pub states: Vec<(String, String, Vec<String>)>,
-    /// The run that was under way with what it was creating, and where from.
+    /// The running run with the objects that it was creating, and their sources.
     pub creating: Option<(String, Option<String>, Vec<String>)>,
-    /// Where states were saved.
+    /// Files of saved states.
     pub saved: Vec<String>,
 }
 
-/// What exists in a file that was stopped at once, for people.
+/// Existing objects of a file that was stopped at once, for people.
 pub fn interrupted(file: &str, what: &Interrupted, width: usize) -> String {
     let mut text = wrap(&format!("\nThe tests in {file} were interrupted before all objects were destroyed.\n"), width);
     let mut list = |head: String, objects: &[String]| {

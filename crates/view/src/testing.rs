@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ModulePath, ProviderSource};
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module};
+use yuba_eval::inputs::VarFile;
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, Inputs, MemoryWorld, link};
 use yuba_plan::{Action, ActionReason, ExecGraph, Mode, OutputChange, Plan, ResourceChange};
@@ -132,7 +133,8 @@ pub(crate) struct Memory {
 impl ModuleFiles for Memory {
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
         let text = self.files.get(dir)?;
-        let file = self.sources.add(SourceFile::new("main.tf", text.as_bytes()));
+        let name = if dir == "." { "main.tf".to_owned() } else { format!("{dir}/main.tf") };
+        let file = self.sources.add(SourceFile::new(name, text.as_bytes()));
         let parsed = parser::parse_config(file, text.as_bytes()).1;
         let (body, diagnostics) = (parsed.body, parsed.diagnostics);
         let parsed = ParsedConfigFile { name: "main.tf".into(), file, body, diagnostics, is_override: false };
@@ -148,16 +150,25 @@ impl ModuleFiles for Memory {
 /// A module of one file.
 pub(crate) fn one_module(text: &'static str) -> Arc<Module> {
     let mut memory = Memory { files: BTreeMap::from([(".", text)]), sources: Sources::new() };
-    let (module, problems) = memory.module(".").expect("because it is there");
+    let (module, problems) = memory.module(".").expect("because it exists");
     assert!(!problems.has_errors(), "{problems:?}");
     module
 }
 
 /// The tree of modules in directories.
 pub(crate) fn tree<const N: usize>(files: [(&'static str, &'static str); N]) -> ConfigTree {
+    linked(files, "").0
+}
+
+/// The same with a file of values, `terraform.tfvars`. Also the sources and the values.
+pub(crate) fn linked<const N: usize>(
+    files: [(&'static str, &'static str); N],
+    values: &str,
+) -> (ConfigTree, Sources, Inputs) {
     let mut memory = Memory { files: files.into_iter().collect(), sources: Sources::new() };
     let (world, manifest) = (MemoryWorld::new(), Manifest::default());
-    let (inputs, _) = Inputs::collect(&mut memory.sources, [], &[], &[]);
+    let values = [VarFile { name: "terraform.tfvars", bytes: values.as_bytes() }];
+    let (inputs, _) = Inputs::collect(&mut memory.sources, [], &values, &[]);
     let options = Link {
         root_dir: ".",
         world: &world,
@@ -170,5 +181,5 @@ pub(crate) fn tree<const N: usize>(files: [(&'static str, &'static str); N]) -> 
     let (tree, problems) = link(&mut memory, &options);
     let problems = problems.into_all();
     assert!(!problems.has_errors(), "{problems:?}");
-    tree
+    (tree, memory.sources, inputs)
 }

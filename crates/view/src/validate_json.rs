@@ -1,4 +1,4 @@
-//! What `validate -json` writes.
+//! Output of `validate -json`.
 
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::function::Signature;

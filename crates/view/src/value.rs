@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown() {
+    fn hidden_values() {
         check(&Value::unknown(Type::string()).mark(Mark::Sensitive), &expect!["(known after apply)"]);
         check(&Value::string("x").mark(Mark::Sensitive).mark(Mark::Ephemeral), &expect!["(sensitive value)"]);
         check(&Value::null(Type::string()).mark(Mark::Ephemeral), &expect!["(ephemeral value)"]);

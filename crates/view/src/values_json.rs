@@ -9,8 +9,8 @@ use yuba_value::{Mark, Path, PathStep, Value, View};
 
 use crate::json_writer::{Members, list, primitive, text};
 
-/// What is known of a value. Members that are not known are left out, elements are null. Answers whether anything was
-/// written: not if the value itself is not known.
+/// The known parts of a value. Unknown members are left out, unknown elements are null. Returns whether anything was
+/// written: not if the value itself is unknown.
 pub(crate) fn known(out: &mut String, value: &Value) -> bool {
     match value.view_ignoring_marks() {
         View::Unknown(_) => return false,
@@ -30,8 +30,8 @@ pub(crate) fn known(out: &mut String, value: &Value) -> bool {
     true
 }
 
-/// What is not known of a value, as `true`. Members that are known are left out. Answers whether it is anything else
-/// than `false`.
+/// The unknown parts of a value, as `true`. Known members are left out. Returns whether the result differs from
+/// `false`.
 pub(crate) fn unknown(out: &mut String, value: &Value) -> bool {
     match value.view_ignoring_marks() {
         View::Unknown(_) => out.push_str("true"),
@@ -111,7 +111,7 @@ impl<'s> Shape<'s> {
     }
 }
 
-/// What of a value must not be shown, by its marks or by its schema, as `true`. Members that may be shown are left out.
+/// The sensitive parts of a value, by its marks or by its schema, as `true`. Other members are left out.
 /// Answers whether it is anything else than `false`.
 pub(crate) fn sensitive(out: &mut String, value: &Value, shape: Shape<'_>) -> bool {
     if value.marks().contains(&Mark::Sensitive) {
@@ -138,7 +138,7 @@ pub(crate) fn sensitive(out: &mut String, value: &Value, shape: Shape<'_>) -> bo
             });
             members.close();
         }
-        // What is in them is not known either.
+        // Their elements are unknown, too.
         View::Unknown(_) if ty.is_list() || ty.is_set() || ty.is_tuple() => out.push_str("[]"),
         View::Unknown(_) if ty.is_map() || ty.is_object() => out.push_str("{}"),
         View::Unknown(_) | View::Null | View::Bool(_) | View::Number(_) | View::String(_) => {

@@ -1,4 +1,4 @@
-# Somebody else's project: it knows which regions there are.
+# Another project, whose state contains the regions.
 
 variable "regions" {
   type    = set(string)

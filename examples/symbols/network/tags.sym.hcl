@@ -1,5 +1,5 @@
 function "tags" {
-  description = "The tags of a thing: its name, and more."
+  description = "The tags of an object: its name and further tags."
   parameter "name" {
     type = string
   }

@@ -107,7 +107,7 @@ pub(super) fn text(index: usize, sample: &Sample) -> String {
     }
 }
 
-/// What all expressions of a batch may refer to.
+/// Declarations that all expressions of a batch may refer to.
 pub(super) fn surroundings() -> String {
     let mut base = String::from(
         "resource \"terraform_data\" \"known\" {\n  input = \"<$${a}|%%{ if true }$${b}%%{ endif }>\"\n}\n",

@@ -39,7 +39,7 @@ impl Block {
         }
     }
 
-    /// The block with one more argument.
+    /// The block with a further argument.
     pub(super) fn set(mut self, name: &str, value: Argument) -> Block {
         self.arguments.push((name.to_owned(), value));
         self
@@ -60,7 +60,7 @@ impl Block {
         self.set(name, Argument::Text(text.into()))
     }
 
-    /// The block with one more block in it.
+    /// The block with a further block in it.
     pub(super) fn with(mut self, block: Block) -> Block {
         self.blocks.push(block);
         self

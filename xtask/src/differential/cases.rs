@@ -18,11 +18,11 @@ pub(super) struct Found {
     pub(super) differences: Vec<Difference>,
 }
 
-/// What one case showed.
+/// Result of one case.
 pub(super) struct Outcome {
     pub(super) reasons: Vec<usize>,
     pub(super) found: Option<Found>,
-    /// What was observed in each step that was run: of Yuba, then of OpenTofu.
+    /// Observations of each step: of Yuba, then of OpenTofu.
     pub(super) seen: Vec<[Value; 2]>,
 }
 
@@ -175,7 +175,7 @@ pub(super) fn shrink(tools: [&Tool; 2], folder: &Path, found: Found, explained: 
     }
 }
 
-/// Cases with one thing less each: a step, a flag, a block, an argument, a nested block.
+/// Cases with one item removed each: a step, a flag, a block, an argument, a nested block.
 fn candidates(steps: &[Step]) -> Vec<Vec<Step>> {
     let mut all = Vec::new();
     for index in 0..steps.len().saturating_sub(1) {
@@ -280,7 +280,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_repetition_is_told_from_a_diagnostic_that_only_one_tool_has() {
+    fn repeated_diagnostics_differ_from_those_of_one_tool() {
         let check = |ours: &[&str], theirs: &[&str]| {
             let (mut ours, mut theirs) = (json!(ours), json!(theirs));
             super::only(&mut ours, &mut theirs);

@@ -1,10 +1,10 @@
-//! What a random configuration consists of, before it becomes blocks: small enough to be changed from step to step.
+//! Structure of a random configuration, before it becomes blocks: small enough to be changed from step to step.
 
 use std::collections::BTreeMap;
 
 use super::block::{Argument, Block};
 
-/// How often an object exists.
+/// Repetition of an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Repetition {
     Single,
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// Text of a template that tells the instances apart.
+    /// Text of a template that distinguishes the instances.
     fn instance(&self) -> &'static str {
         match self.repetition {
             Repetition::Count => "${count.index}",

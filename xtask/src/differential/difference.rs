@@ -9,9 +9,9 @@ use crate::tidy::root;
 /// One observed difference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Difference {
-    /// What was compared: `errors`, `value`, `text`, `exit`, `plan`, `state`, `events`, `crash`.
+    /// Compared part: `errors`, `value`, `text`, `exit`, `plan`, `state`, `events`, `crash`.
     pub(super) aspect: String,
-    /// Where in it: a JSON path without array positions and keys, or empty.
+    /// Location in it: a JSON path without array positions and keys, or empty.
     pub(super) path: String,
     pub(super) ours: String,
     pub(super) theirs: String,
@@ -23,7 +23,7 @@ impl Difference {
         Difference { aspect: aspect.to_owned(), path: String::new(), ours: ours.to_owned(), theirs: theirs.to_owned() }
     }
 
-    /// What makes two differences the same while a case is made smaller.
+    /// Key for comparing differences while a case is reduced.
     pub(super) fn class(&self) -> (String, String) {
         let words = self.path.is_empty() || self.path == "diagnostics";
         let path = if words { format!("{} / {}", self.ours, self.theirs) } else { self.path.clone() };

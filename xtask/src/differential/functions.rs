@@ -48,7 +48,7 @@ impl Functions {
         Functions(signatures)
     }
 
-    /// How many functions there are.
+    /// Number of functions.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -122,7 +122,8 @@ impl Functions {
             return if random.chance(5) { format!("sensitive({text})") } else { text };
         }
         if kind == "number" && random.chance(80) {
-            // Large numbers as sizes and counts make both tools run out of memory: they are no language question.
+            // Large numbers as sizes and counts make both tools run out of memory: that is not a question of the
+            // language.
             return (random.below(12) as i64 - 2).to_string();
         }
         let wanted = match (function, name) {

@@ -67,7 +67,7 @@ fn module(random: &mut Random, kinds: &[&str], called: Option<&str>) -> Module {
     module
 }
 
-/// How a node is repeated.
+/// Repetition of a node.
 pub(super) fn repetition(random: &mut Random) -> Repetition {
     *random.pick(&[
         Repetition::Single,

@@ -124,8 +124,8 @@ fn declared(step: &Step, folder: &str, path: &str) -> BTreeSet<String> {
     found
 }
 
-/// Takes dependencies on what the configuration does not declare any more out of a document: when they go is of no
-/// consequence, and OpenTofu leaves that to what else the graph of a run contains.
+/// Removes dependencies on undeclared objects from a document: the time of their removal does not matter, and OpenTofu
+/// makes it depend on the rest of the graph of a run.
 fn drop_old_dependencies(value: &mut Value, declared: &BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -276,7 +276,7 @@ fn named_paths(paths: &Value) -> Value {
     paths.as_array().into_iter().flatten().map(|path| (name(path), json!(true))).collect::<Map<_, _>>().into()
 }
 
-/// What tells an item of a list from the others, where the order of the list means nothing.
+/// Identity of an item of a list whose order means nothing.
 fn identity(item: &Value) -> Option<String> {
     let text = |name: &str| item.get(name).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
     if let Some(address) = text("address").filter(|_| item.is_object()) {
@@ -324,7 +324,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn random_values_are_hidden_in_what_is_made_from_them() {
+    fn random_values_are_hidden_in_derived_values() {
         let state = json!({"attributes": {"id": "QArS_A", "hex": "400ad2fc", "keepers": {"k": "fixed"}}});
         let mut random = std::collections::BTreeSet::new();
         super::random_values(&state, &mut random);

@@ -7,7 +7,7 @@ use super::design::{Design, Node, Repetition};
 use super::invention::{repetition, resource, value};
 use super::random::Random;
 
-/// What a step runs.
+/// Command of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
     /// `plan -out`, then `show -json` of the plan.

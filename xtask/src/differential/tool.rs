@@ -16,7 +16,7 @@ pub(super) struct Diagnostic {
     pub(super) line: u64,
 }
 
-/// What a command said and did.
+/// Result of a command.
 pub(super) struct Answer {
     pub(super) code: i32,
     pub(super) stdout: String,

@@ -15,7 +15,7 @@ use super::tool::Tool;
 /// Runs of each tool alone, beside those in which the case differed and agreed.
 const REPETITIONS: usize = 8;
 
-/// How the runs of each tool differ among themselves.
+/// Differences among the runs of each tool.
 pub(super) struct Variation {
     pub(super) ours: Vec<Difference>,
     pub(super) theirs: Vec<Difference>,

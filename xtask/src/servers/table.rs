@@ -51,7 +51,7 @@ pub(crate) struct GoModule {
     pub(crate) main: Option<&'static str>,
 }
 
-/// How the modules are found that `go.mod` replaces by directories.
+/// Directories that replace modules in `go.mod`.
 pub(crate) enum Replaced {
     /// In the versions that `go.mod` requires.
     ByRequired,
@@ -184,7 +184,7 @@ pub(crate) const TABLE: &[Row] = &[
 ];
 
 impl Client {
-    /// The program that has to be there to install the server.
+    /// The executable that the installation of the server requires.
     pub(crate) fn program(&self) -> &'static str {
         match self {
             Client::Apt(_) => "apt-get",

@@ -11,7 +11,7 @@ use crate::errored::ERRORED_STATE;
 use crate::journal::line::Base;
 use crate::journal::{JournalOperation, Recovered};
 
-/// How many addresses a message lists.
+/// Maximum number of addresses in a message.
 const SHOWN: usize = 20;
 
 yuba_syntax::catalogue! {
@@ -99,7 +99,7 @@ pub(crate) fn other_journal(
             base.serial
         ),
         Some(_) => "The journal belongs to a state of another lineage.".to_owned(),
-        None => "The state that it continues does not exist any more.".to_owned(),
+        None => "The state that it continues no longer exists.".to_owned(),
     };
     let mut detail = format!(
         "An earlier run that changed {} was interrupted, and its changes cannot be added to the state. {why} {}",
@@ -117,7 +117,7 @@ fn finished_and_under_way(detail: &mut String, addresses: &[EcoString], under_wa
         list(detail, addresses.iter().map(EcoString::to_string));
     }
     if !under_way.is_empty() {
-        detail.push_str("\n\nOperations that were under way:");
+        detail.push_str("\n\nOperations in progress:");
         list(detail, under_way.iter().map(|operation| format!("{} ({})", operation.address, operation.action)));
     }
 }
@@ -128,22 +128,25 @@ fn list(out: &mut String, items: impl ExactSizeIterator<Item = String>) {
         let _ = write!(out, "\n  - {item}");
     }
     if rest > 0 {
-        let _ = write!(out, "\n  - and {rest} more");
+        let _ = write!(out, "\n  - and {rest} more objects");
     }
 }
 
-/// Tells what was recovered from the journal of an interrupted run.
+/// Reports changes that were recovered from the journal of an interrupted run.
 pub fn recovered(recovered: &Recovered, location: &str) -> Diagnostic {
     let mut detail = format!("An earlier run that changed {location} was interrupted.");
     if recovered.snapshot {
         detail.push_str(" The state that it was saving has been completed.");
     }
     if !recovered.addresses.is_empty() {
-        detail.push_str(" These changes were finished and have been added to the state from its journal:");
+        detail.push_str(match recovered.is_in_state {
+            true => " These changes were finished and are in the state:",
+            false => " These changes were finished and have been added to the state from its journal:",
+        });
         list(&mut detail, recovered.addresses.iter().map(EcoString::to_string));
     }
     if !recovered.under_way.is_empty() {
-        detail.push_str("\n\nThese operations were under way, and their results are unknown:");
+        detail.push_str("\n\nThese operations were in progress, and their results are unknown:");
         let operations = recovered.under_way.iter();
         list(&mut detail, operations.map(|operation| format!("{} ({})", operation.address, operation.action)));
         detail.push_str("\nCheck these objects: one may exist that is not in the state.");
@@ -164,7 +167,7 @@ fn rescued_by(command: &str) -> String {
     )
 }
 
-/// A run could not save its final state, and the state that it has changed is not stored any more.
+/// A run could not save its final state, and the state that it has changed is no longer stored.
 pub(crate) fn rescued_elsewhere(
     path: &Path,
     journal: &Path,

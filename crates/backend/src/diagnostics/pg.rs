@@ -1,5 +1,7 @@
 //! Diagnostics of the backend `pg`.
 
+use std::path::Path;
+
 use ecow::eco_format;
 use yuba_syntax::Diagnostic;
 
@@ -10,6 +12,14 @@ yuba_syntax::catalogue! {
     PG_NOT_CONFIGURED = error "pg-not-configured", "Failed to configure backend \"pg\"";
     /// The backend `pg` cannot connect to its server, or cannot create its table.
     PG_NOT_CONNECTED = error "pg-not-connected", "Failed to configure backend \"pg\"";
+    /// The argument `layout` of the backend `pg` has an unknown value.
+    PG_LAYOUT_UNKNOWN = error "pg-layout-unknown", "Invalid backend configuration argument";
+    /// A state of the backend `pg` is in the table of another layout than the configured one.
+    PG_OTHER_LAYOUT = error "pg-other-layout", "Failed to save state";
+    /// A workspace without rows has a state in the table of `layout = "state"`.
+    PG_STATE_ELSEWHERE = warning "pg-state-elsewhere", "State with another layout";
+    /// Results of a run that could not reach the database are in a file of this machine.
+    PG_UNSAVED_CHANGES = warning "pg-unsaved-changes", "Unsaved changes of an earlier run";
     /// The argument `table_name` of the backend `pg` is the name of the table of journals.
     PG_TABLE_RESERVED = error "pg-table-reserved", "Invalid backend configuration argument";
 }
@@ -24,6 +34,43 @@ pub(crate) fn pg_not_connected(error: &StoreError) -> Diagnostic {
 }
 
 pub(crate) fn pg_table_reserved(name: &str) -> Diagnostic {
-    let detail = eco_format!("Yuba stores journals in the table \"{name}\". Set table_name to another name.");
+    let detail = eco_format!(
+        "Names that start with yuba_ are reserved for tables of Yuba, like \"{name}\". Set another table_name."
+    );
     Diagnostic::new(&PG_TABLE_RESERVED, detail)
+}
+
+pub(crate) fn pg_layout_unknown(layout: &str) -> Diagnostic {
+    let detail = eco_format!("The argument layout is \"{layout}\". Set it to \"state\" or \"resources\".");
+    Diagnostic::new(&PG_LAYOUT_UNKNOWN, detail)
+}
+
+pub(crate) fn pg_other_layout(location: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The workspace {location} has no rows yet, and the same table has a state of this workspace with layout = \"state\". \
+         Nothing was written."
+    );
+    Diagnostic::new(&PG_OTHER_LAYOUT, detail)
+        .hint("To move that state, restore the previous backend block, run `yuba init -reconfigure`, then set layout = \"resources\" \
+               and run `yuba init -migrate-state`.")
+}
+
+pub(crate) fn pg_state_elsewhere(location: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The workspace {location} has no rows yet, and the same table has a state of this workspace with layout = \"state\". \
+         Copy it with `yuba init -migrate-state` before you apply."
+    );
+    Diagnostic::new(&PG_STATE_ELSEWHERE, detail)
+}
+
+/// Changes of a run that lost its database, which do not fit the present state.
+pub(crate) fn pg_unsaved_changes(location: &str, file: &Path, reason: &str, addresses: &[String]) -> Diagnostic {
+    let detail = eco_format!(
+        "An earlier run could not save its last changes to {location}: {}. They are in the file {} and were not saved now: \
+         {reason}.",
+        addresses.join(", "),
+        file.display()
+    );
+    Diagnostic::new(&PG_UNSAVED_CHANGES, detail)
+        .hint("Run `yuba plan` to compare the objects with the state, import what is missing, then remove the file.")
 }

@@ -85,7 +85,7 @@ fn open(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Arc<d
     }))
 }
 
-/// What is wrong with arguments that have the right types.
+/// Errors in arguments of the right types.
 fn check(arguments: &Arguments) -> Result<(), String> {
     let are_set = |names: [&str; 2]| names.iter().all(|name| !arguments.get(name).is_null());
     if are_set(["allowed_account_ids", "forbidden_account_ids"]) {

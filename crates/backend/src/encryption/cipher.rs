@@ -31,7 +31,8 @@ fn prepared(key: &[u8]) -> Result<LessSafeKey, String> {
 pub(super) fn encrypt(key: &[u8], aad: &[u8], content: &[u8]) -> Result<Vec<u8>, String> {
     let key = prepared(key)?;
     let mut nonce = [0_u8; NONCE_LEN];
-    getrandom::fill(&mut nonce).map_err(|error| format!("there is no randomness: {error}"))?;
+    getrandom::fill(&mut nonce)
+        .map_err(|error| format!("the random number generator of the system failed: {error}"))?;
     let mut out = Vec::with_capacity(NONCE_LEN + content.len() + 16);
     out.extend_from_slice(content);
     key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(aad), &mut out)

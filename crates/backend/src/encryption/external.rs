@@ -17,7 +17,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// What is wrong with them.
+    /// Errors in the arguments.
     pub(super) fn check(&self) -> Result<(), String> {
         for (name, command) in [("encrypt_command", &self.encrypt), ("decrypt_command", &self.decrypt)] {
             match command.first() {
@@ -69,5 +69,5 @@ fn run(command: &[String], key: &[u8], payload: &[u8]) -> Result<Vec<u8>, String
     let only_payload = answer.as_object().filter(|object| object.keys().all(|name| name == "payload"));
     let payload = only_payload.and_then(|object| object.get("payload")?.as_str());
     let payload = payload.and_then(|text| BASE64.decode(text).ok());
-    payload.ok_or_else(|| format!("{}: its answer must have \"payload\" in Base64 as its only member", named(command)))
+    payload.ok_or_else(|| format!("{}: its output must have \"payload\" in Base64 as its only member", named(command)))
 }

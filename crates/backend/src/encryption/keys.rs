@@ -1,4 +1,4 @@
-//! Where keys come from: a passphrase (PBKDF2), another program, or another key provider before.
+//! Sources of keys: a passphrase (PBKDF2), an external program, or a preceding key provider.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -14,38 +14,38 @@ use super::program::Conversation;
 use super::services::{DataKey, KeyService};
 use crate::diagnostics;
 
-/// What is kept beside encrypted data to find keys again, by key provider.
+/// Metadata stored beside encrypted data to derive keys again, by key provider.
 pub(super) type Metadata = BTreeMap<String, Vec<u8>>;
 
 const MIN_PASSPHRASE: usize = 16;
 const MIN_ITERATIONS: u32 = 200_000;
-/// Metadata of others may ask for no more than this.
+/// Limit for metadata written by other tools.
 const MAX_ITERATIONS: u32 = 100_000_000;
 const MAX_LENGTH: usize = 1 << 16;
-/// What another program may say at most.
+/// Maximum size of the output of an external program.
 const MAX_ANSWER: u64 = 1 << 20;
 
 /// A `key_provider` block.
 pub struct KeyProvider {
-    /// Under which name its metadata is kept.
+    /// Key of its metadata.
     pub meta_key: String,
-    /// What it does.
+    /// Its kind.
     pub source: KeySource,
 }
 
-/// What a key provider does.
+/// Kinds of key providers.
 pub enum KeySource {
     /// Makes keys of a passphrase.
     Pbkdf2 {
         /// Of what.
         passphrase: Passphrase,
-        /// How long keys are, in bytes.
+        /// Length of keys in bytes.
         key_length: usize,
-        /// How much work it is.
+        /// Number of iterations.
         iterations: u32,
         /// With which function.
         hash: Pbkdf2Hash,
-        /// How long the salt is, in bytes.
+        /// Length of the salt in bytes.
         salt_length: usize,
     },
     /// Asks another program.
@@ -57,7 +57,7 @@ pub enum KeySource {
     Service(Arc<dyn KeyService>),
 }
 
-/// What PBKDF2 makes keys of.
+/// Source of keys of PBKDF2.
 pub enum Passphrase {
     /// A text.
     Text(String),
@@ -111,7 +111,7 @@ pub(super) struct Output {
     pub(super) decryption: Vec<u8>,
 }
 
-/// What keys are asked for.
+/// Purpose of requested keys.
 pub(super) enum Purpose<'m> {
     Seal,
     Unseal(&'m Metadata),
@@ -128,7 +128,7 @@ impl KeyProvider {
         matches!(self.source, KeySource::Pbkdf2 { .. })
     }
 
-    /// What is wrong with its arguments.
+    /// Errors in its arguments.
     pub(super) fn check(&self) -> Result<(), Diagnostic> {
         let wrong = |reason: String| Err(diagnostics::key_not_built(&self.meta_key, &reason));
         match &self.source {
@@ -155,7 +155,7 @@ impl KeyProvider {
     }
 }
 
-/// The keys of a method for a purpose. What has to be kept beside the data is added to `written`.
+/// The keys of a method for a purpose. Metadata to store beside the data is added to `written`.
 pub(super) fn output(
     keys: &Keys,
     providers: &[KeyProvider],
@@ -220,7 +220,8 @@ fn provide(
             match (purpose, known) {
                 (Purpose::Seal, _) => {
                     let mut salt = vec![0_u8; *salt_length];
-                    getrandom::fill(&mut salt).map_err(|error| format!("there is no randomness: {error}"))?;
+                    getrandom::fill(&mut salt)
+                        .map_err(|error| format!("the random number generator of the system failed: {error}"))?;
                     let encryption = derive(&secret.encryption, &salt, *iterations, *hash, *key_length)?;
                     let meta = format!(
                         "{{\"salt\":\"{}\",\"iterations\":{iterations},\"hash_function\":\"{}\",\"key_length\":{key_length}}}",
@@ -231,7 +232,7 @@ fn provide(
                 }
                 (Purpose::Unseal(_), Some(meta)) => {
                     let (salt, iterations, hash, key_length) = parse(meta).ok_or_else(|| {
-                        format!("what is kept for {} beside the data cannot be read", provider.meta_key)
+                        format!("the metadata {:?} beside the data cannot be read", provider.meta_key)
                     })?;
                     let decryption = derive(&secret.decryption, &salt, iterations, hash, key_length)?;
                     (Output { encryption: Vec::new(), decryption }, Vec::new())
@@ -244,7 +245,7 @@ fn provide(
     };
     if matches!(purpose, Purpose::Seal) && written.insert(provider.meta_key.clone(), meta).is_some() {
         return Err(format!(
-            "two key providers keep their metadata as {}: give one of them another name with encrypted_metadata_alias",
+            "two key providers store their metadata as {}: set another name for one of them with encrypted_metadata_alias",
             provider.meta_key
         ));
     }
@@ -255,7 +256,7 @@ fn without_metadata(provider: &str) -> String {
     format!("the data has no metadata of {provider}, because another key provider encrypted it")
 }
 
-/// What PBKDF2 keeps beside the data.
+/// Metadata of PBKDF2.
 fn parse(meta: &[u8]) -> Option<(Vec<u8>, u32, Pbkdf2Hash, usize)> {
     let meta: Json = serde_json::from_slice(meta).ok()?;
     let salt = BASE64.decode(meta.get("salt")?.as_str()?).ok()?;

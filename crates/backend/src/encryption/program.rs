@@ -13,7 +13,7 @@ const MAX_COMPLAINT: u64 = 1 << 20;
 /// Size limit of a header.
 const MAX_HEADER: u64 = 1 << 16;
 
-/// What a program is asked.
+/// Request to a program.
 pub(super) struct Conversation<'c> {
     /// The program for messages: `the external key provider ./keys.py`.
     pub(super) name: String,
@@ -78,7 +78,7 @@ impl Conversation<'_> {
             }
         };
         let complaint = || match complaints.join() {
-            Ok(text) if !text.is_empty() => format!(". It said:\n{text}"),
+            Ok(text) if !text.is_empty() => format!(". Its standard error:\n{text}"),
             _ => String::new(),
         };
         match status {
@@ -88,7 +88,7 @@ impl Conversation<'_> {
             }
             Some(_) => {}
         }
-        said.map_err(|_| self.failed("it said nothing"))?.map_err(|reason| self.failed(&reason))
+        said.map_err(|_| self.failed("its output cannot be read"))?.map_err(|reason| self.failed(&reason))
     }
 }
 
@@ -99,7 +99,7 @@ fn answer(stdout: Option<ChildStdout>, magic: &str, limit: u64) -> Result<Json, 
     let mut header = Vec::new();
     let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
     (&mut reader).take(MAX_HEADER).read_until(b'\n', &mut header).map_err(unreadable)?;
-    let header: Json = serde_json::from_slice(&header).map_err(|_| "its first line is no JSON")?;
+    let header: Json = serde_json::from_slice(&header).map_err(|_| "its first line is not JSON")?;
     if header.get("magic").and_then(Json::as_str) != Some(magic)
         || header.get("version").and_then(Json::as_u64) != Some(1)
     {
@@ -108,7 +108,7 @@ fn answer(stdout: Option<ChildStdout>, magic: &str, limit: u64) -> Result<Json, 
     let mut answer = Vec::new();
     reader.take(limit + 1).read_to_end(&mut answer).map_err(unreadable)?;
     if answer.len() as u64 > limit {
-        return Err(format!("its answer is larger than {limit} bytes"));
+        return Err(format!("its output is larger than {limit} bytes"));
     }
-    serde_json::from_slice(&answer).map_err(|_| "its answer is no JSON".to_owned())
+    serde_json::from_slice(&answer).map_err(|_| "its output is not JSON".to_owned())
 }

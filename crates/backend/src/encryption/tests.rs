@@ -29,7 +29,7 @@ fn unseal(sealing: &Sealing, bytes: &[u8]) -> Result<(Vec<u8>, bool), String> {
 }
 
 #[test]
-fn what_is_sealed_can_be_unsealed_with_the_same_passphrase_only() {
+fn sealed_data_needs_the_same_passphrase() {
     let ours = || sealing(vec![passphrase("correct horse battery", "a")], vec![aes(0)]);
     let bytes = ours().seal(STATE, Some((3, "l"))).expect("because there is a key");
     let text = String::from_utf8(bytes.clone()).expect("because it is JSON");
@@ -42,7 +42,7 @@ fn what_is_sealed_can_be_unsealed_with_the_same_passphrase_only() {
         vec![passphrase("another passphrase!", "b"), passphrase("correct horse battery", "a")],
         vec![aes(0), aes(1)],
     );
-    assert_eq!(unseal(&both, &bytes), Ok((STATE.to_vec(), true)), "a fallback reads it, and it is written anew");
+    assert_eq!(unseal(&both, &bytes), Ok((STATE.to_vec(), true)), "a fallback reads it, and it is written again");
     let forged = text.replace(r#""serial":3"#, r#""serial":4"#);
     assert_eq!(unseal(&ours(), forged.as_bytes()), Err("Unable to decrypt".to_owned()));
     for length in [0, 10, text.len() / 2] {
@@ -63,7 +63,7 @@ fn clear_text_is_read_only_where_that_is_allowed() {
 }
 
 #[test]
-fn mistakes_in_key_providers_are_found_before_anything_is_done() {
+fn errors_in_key_providers_are_found_before_any_operation() {
     let found = |provider: KeyProvider| {
         Sealing::new("state", vec![provider], vec![aes(0)]).map_err(|problem| problem.detail.to_string()).err()
     };
@@ -133,7 +133,7 @@ fn another_program_can_be_the_cipher() {
         (format!("{header} cat > /dev/null; echo trouble >&2; exit 1"), "trouble"),
         ("echo '{\"magic\":\"x\",\"version\":1}'".to_owned(), "magic"),
         (header.replace(":1}", ":2}"), "version 1"),
-        (format!("{header} echo nonsense"), "no JSON"),
+        (format!("{header} echo nonsense"), "not JSON"),
         (format!("{header} echo '{{\"payload\":\"eA==\",\"more\":1}}'"), "only member"),
         (format!("{header} echo '{{\"payload\":\"\"}}'"), "returned nothing"),
         (format!("{header} echo null"), "only member"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{LockAttempt, Open, OpenFile, StateFiles};
 
-/// How many links in a row are followed before a path counts as a loop.
+/// Maximum number of links in a row; longer chains are loops.
 const MAX_LINKS: usize = 40;
 
 /// The real file system; relative paths start in the current directory.
@@ -233,9 +233,9 @@ fn is_same(_one: &fs::Metadata, _other: &fs::Metadata) -> bool {
 
 /// POSIX record locks over the whole file, the kind OpenTofu takes on a state file.
 ///
-/// Where the system has them the lock belongs to the open file instead of the process: it holds against OpenTofu's all the
-/// same, holds between two users of this crate in one process, and is not lost when something else in this process opens
-/// and closes the state file.
+/// Where the system supports it, the lock belongs to the open file instead of the process: it conflicts with OpenTofu's
+/// all the same, works between two users of this crate in one process, and is not lost when other code in this process
+/// opens and closes the state file.
 #[cfg(unix)]
 mod record_lock {
     use std::fs::File;
@@ -289,7 +289,7 @@ mod record_lock {
         }
     }
 
-    /// Whether somebody else holds a lock, and which process that is where the system tells.
+    /// Whether another process holds a lock, and its number where the system reports it.
     #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast)]
     pub(super) fn holder(file: &File) -> io::Result<Option<Option<u32>>> {
         let mut lock = whole_file();

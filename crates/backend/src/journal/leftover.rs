@@ -1,4 +1,4 @@
-//! A journal that is there when a state is read: whether it continues that state, and what it adds.
+//! A journal that exists when a state is read: whether it continues that state, and what it adds.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use crate::encryption::Sealing;
 use crate::files::{StateFiles, beside, directory_of};
 use crate::local::snapshot::put_aside;
 
-/// What a journal that is still there means.
+/// Meaning of a leftover journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leftover {
     /// No journal.
     None,
-    /// What it says is in the state that was read.
+    /// Its edits are in the state that was read.
     Included,
     /// It belongs to something else and must not be lost.
     Foreign,
@@ -68,7 +68,7 @@ pub(crate) struct Left {
     pub(crate) journal: Vec<u8>,
 }
 
-/// Where a journal is, and what it is compared with.
+/// Path of a journal, and the state to compare it with.
 pub(crate) struct Examination<'a> {
     pub(crate) files: &'a dyn StateFiles,
     pub(crate) journal: &'a Path,
@@ -77,12 +77,12 @@ pub(crate) struct Examination<'a> {
     pub(crate) sealing: Option<&'a Sealing>,
     /// We have the lock, so what was left is put in order on disk.
     pub(crate) in_order: bool,
-    /// What saves the final state of a run that could not.
+    /// Advice for saving the final state of a run that could not save it.
     pub(crate) command: &'a str,
 }
 
 impl Examination<'_> {
-    /// What the journal with these bytes says that continues this content. Any other journal is kept for the user.
+    /// The entries of a journal that continues this content. Any other journal is saved for the user.
     pub(crate) fn run(
         &self,
         found: Option<Vec<u8>>,
@@ -140,7 +140,7 @@ impl Examination<'_> {
     }
 }
 
-/// Removes a journal whose edits are saved. One with damaged lines is kept for the user.
+/// Removes a journal whose edits are saved. One with damaged lines is saved for the user.
 pub(crate) fn discard(
     files: &dyn StateFiles,
     journal: &Path,

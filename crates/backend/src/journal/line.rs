@@ -22,20 +22,20 @@ use crate::encryption::Sealing;
 /// The version of this format.
 const FORMAT: u64 = 1;
 
-/// Which operation of a run.
+/// Number of an operation of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperationId(pub(crate) u32);
 
 /// An operation that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalOperation {
-    /// What it is about.
+    /// Address of its object.
     pub address: EcoString,
-    /// What it does: `create`, `update`, `destroy`.
+    /// Its action: `create`, `update`, `destroy`.
     pub action: EcoString,
 }
 
-/// A snapshot on disk, by what tells it apart.
+/// A snapshot on disk, by its fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
     pub(crate) lineage: EcoString,
@@ -103,7 +103,7 @@ pub(crate) fn push_rescued(out: &mut Vec<u8>, serial: u64) {
     push_line(out, b'R', &json!({ "serial": serial }).to_string());
 }
 
-/// Appends lines so that only who can read the state can read them. Lines that cannot be encrypted are left out: then they
+/// Appends lines, encrypted like the state. Lines that cannot be encrypted are left out: then they
 /// count as never written.
 pub(crate) fn push_sealed(out: &mut Vec<u8>, sealing: &Sealing, lines: &[u8]) {
     if let Ok(sealed) = sealing.seal(lines, None)
@@ -113,12 +113,11 @@ pub(crate) fn push_sealed(out: &mut Vec<u8>, sealing: &Sealing, lines: &[u8]) {
     }
 }
 
-/// What the bytes of a journal say.
+/// Content of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     pub(crate) lines: Vec<Line>,
-    /// Lines within the file that are not what was written. An unfinished last line does not count: that is how a file
-    /// ends whose writer was killed.
+    /// Damaged lines within the file. An unfinished last line is ignored: a killed writer leaves such a line.
     pub(crate) damaged: usize,
 }
 
@@ -127,7 +126,7 @@ pub(crate) fn parse(bytes: &[u8], sealing: Option<&Sealing>) -> Lines {
     let mut found = Lines::default();
     let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
     while let Some(piece) = pieces.next() {
-        // What follows the last line break is nothing, or cut.
+        // The rest after the last line break is empty or truncated.
         if pieces.peek().is_none() {
             break;
         }
@@ -151,7 +150,7 @@ pub(crate) fn parse(bytes: &[u8], sealing: Option<&Sealing>) -> Lines {
     found
 }
 
-/// What is in a line that is encrypted, if it is one and whole.
+/// Content of an encrypted line, if it is one and intact.
 fn sealed_line(line: &[u8]) -> Option<&[u8]> {
     let line = std::str::from_utf8(line).ok()?;
     let (checksum, rest) = line.split_once(' ')?;
@@ -208,7 +207,7 @@ fn parse_header(payload: &str) -> Option<Base> {
     })
 }
 
-/// What tells the bytes of a snapshot apart; empty for no bytes.
+/// The fingerprint of a snapshot; empty for no bytes.
 pub(crate) fn fingerprint(bytes: &[u8]) -> String {
     let mut hash = Fingerprint::default();
     hash.add(bytes);
@@ -219,7 +218,7 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> String {
 #[derive(Default)]
 pub(crate) struct Fingerprint {
     hash: sha2::Sha256,
-    /// How many bytes there were.
+    /// Number of bytes.
     pub(crate) length: u64,
 }
 

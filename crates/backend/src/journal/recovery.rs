@@ -7,27 +7,29 @@ use yuba_state::{Edit, State};
 
 use super::line::{Base, JournalOperation, Line, Lines, OperationId};
 
-/// What was found of an interrupted run.
+/// Findings about an interrupted run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// How many edits were taken from the journal.
+    /// Number of edits taken from the journal.
     pub edits: usize,
-    /// The objects that they finished, in order, each once. Those with an operation under way are not among them.
+    /// The objects that they finished, in order, each once. Objects of operations in progress are not among them.
     pub addresses: Vec<EcoString>,
     /// Operations that had begun and of which no result is known.
     pub under_way: Vec<JournalOperation>,
     /// The last snapshot was being saved, and has been completed.
     pub snapshot: bool,
-    /// How many lines of the journal were not readable; it is kept in that case.
+    /// Number of unreadable lines of the journal; it is saved for the user if there are any.
     pub damaged_lines: usize,
     /// Whether the completed state is on disk; otherwise it is in memory only.
     pub saved: bool,
+    /// The changes were in the state before: each was saved when it was finished.
+    pub is_in_state: bool,
     /// The run could not save its final state and left it in another file; this command saves it.
     pub rescued: Option<String>,
 }
 
 impl Recovered {
-    /// Whether there is nothing to tell.
+    /// Whether nothing was recovered.
     pub(crate) fn is_nothing(&self) -> bool {
         self.edits == 0 && self.under_way.is_empty() && !self.snapshot && self.damaged_lines == 0
     }
@@ -39,7 +41,7 @@ impl Recovered {
     }
 }
 
-/// How a journal relates to the snapshot beside it.
+/// Relation of a journal to the snapshot beside it.
 #[derive(Debug)]
 pub(crate) enum Continuation {
     /// It continues the snapshot with these edits.
@@ -86,7 +88,7 @@ pub(crate) fn continuation(found: Lines, fingerprint: &str) -> Continuation {
                 all_addresses.extend(&more);
                 edits.extend(more);
             }
-            // The snapshot was saved, though the journal was not started anew: everything before is in it.
+            // The snapshot was saved, though the journal was not restarted: everything before is in it.
             Line::Snapshot { sha256, .. } if sha256 == fingerprint => {
                 continues = true;
                 edits.clear();

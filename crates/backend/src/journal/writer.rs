@@ -25,7 +25,7 @@ const RESULT_SIZE: u64 = 4 << 10;
 /// Room is reserved in steps of this size, where the disk has it.
 const RESERVE_STEP: u64 = 64 << 10;
 
-/// Where the journal of a state file is.
+/// Path of the journal of a state file.
 pub(crate) fn journal_path(state: &Path) -> PathBuf {
     beside(state, "journal")
 }
@@ -39,7 +39,7 @@ pub(crate) struct Writer {
     base: Base,
     /// Lines that are not in the file yet.
     gathered: Vec<u8>,
-    /// How much of the file is what was meant to be written.
+    /// Length of the valid part of the file.
     length: u64,
     /// Up to here there is room on the disk for the file.
     reserved: u64,
@@ -51,11 +51,11 @@ pub(crate) struct Writer {
     /// Operations that have begun and not ended.
     open: std::collections::BTreeMap<OperationId, JournalOperation>,
     next: u32,
-    /// When the last snapshot was saved, how long that took, how big it was.
+    /// Time, duration and size of the last snapshot.
     last_snapshot: (Instant, Duration, u64),
-    /// What lines about objects are encrypted with.
+    /// Keys for encrypting lines about objects.
     sealing: Option<Sealing>,
-    /// What a copy of the file elsewhere lacks.
+    /// Bytes that the remote copy of the file lacks.
     copy: Option<Unsent>,
 }
 
@@ -95,7 +95,7 @@ impl Writer {
         self
     }
 
-    /// What was written to the file and is not in its copy; none if there is nothing. It counts as sent from now on.
+    /// Bytes that are in the file and not yet in its copy, or none. They are regarded as sent from now on.
     pub(crate) fn unsent(&mut self) -> Option<Unsent> {
         let copy = self.copy.as_mut().filter(|copy| !copy.lines.is_empty())?;
         Some(std::mem::replace(copy, Unsent { lines: Vec::new(), replaces: false }))
@@ -168,7 +168,7 @@ impl Writer {
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         self.synced = false;
-        // After a failure the same place is written again: lines that are there in part never count twice.
+        // After a failure the same position is written again: partly written lines are never read twice.
         file.write_at(self.length, &self.gathered)?;
         self.length += self.gathered.len() as u64;
         if let Some(copy) = &mut self.copy {
@@ -247,7 +247,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Starts anew after a snapshot. When the new file cannot be written the old one goes on: it says which edits are in
+    /// Starts again after a snapshot. When the new file cannot be written the old one goes on: it says which edits are in
     /// the snapshot.
     pub(crate) fn restart(
         &mut self,

@@ -93,7 +93,7 @@ impl AzureBlobs {
 
     /// Writes the holder to the metadata of a blob, or removes it from there.
     fn set_holder(&self, workspace: &str, lease: &str, holder: Option<&LockHolder>) -> Result<(), StoreError> {
-        let missing = || StoreError::lasting(format!("the blob {} does not exist any more", self.describe(workspace)));
+        let missing = || StoreError::lasting(format!("the blob {} no longer exists", self.describe(workspace)));
         let mut properties = self.properties(workspace)?.ok_or_else(missing)?;
         properties.metadata.remove(HOLDER);
         if let Some(holder) = holder {

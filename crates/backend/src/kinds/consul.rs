@@ -143,7 +143,7 @@ impl ConsulStore {
         }
     }
 
-    /// Why a lock is lost, as far as the server can tell.
+    /// Reason for the loss of a lock, as reported by the server.
     fn lost(&self, key: &str, lock: Option<&LockId>) -> String {
         let check = self.locks.as_ref().zip(lock).and_then(|(locks, lock)| locks.check(key, lock).ok());
         match check {
@@ -175,7 +175,7 @@ impl ConsulStore {
         }
     }
 
-    /// Removes chunks that no key refers to any more. Chunks that stay do no harm, so a failure is not an error.
+    /// Removes chunks without a reference. Chunks that stay do no harm, so a failure is not an error.
     fn remove_old(&self, key: &str, old: Option<Chunks>, new: Option<&Chunks>) {
         let Some(old) = old else { return };
         match new.filter(|new| new.hash == old.hash) {

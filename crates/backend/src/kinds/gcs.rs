@@ -259,7 +259,7 @@ impl Store for Gcs {
         match self.objects.create(&name, write.content, generation, &self.protection)? {
             Conditional::Done(generation) => Ok(StoreVersion(generation)),
             Conditional::Refused => {
-                let reason = format!("the generation of {} is not {generation} any more", self.url(&name));
+                let reason = format!("the generation of {} is no longer {generation}", self.url(&name));
                 Err(StoreError::new(StoreErrorKind::Conflict, reason))
             }
         }

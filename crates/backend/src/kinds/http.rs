@@ -94,7 +94,7 @@ impl HttpStore {
         Ok(exchange)
     }
 
-    /// The state with its version; none if the server has none.
+    /// The state with its version, or none if it does not exist.
     fn get(&self) -> Result<Option<Stored>, StoreError> {
         let exchange = self.send(&self.address, Method::GET, None)?;
         let Exchange { request, response } = &exchange;
@@ -234,7 +234,7 @@ impl Store for HttpStore {
         Some(self.retries)
     }
 
-    /// The query of the address may be secret and may tell states apart, so a fingerprint stands for it.
+    /// The query of the address may be secret and may distinguish states, so a fingerprint stands for it.
     fn describe(&self, _workspace: &str) -> String {
         let url = &self.address.url;
         match url.query() {

@@ -1,4 +1,4 @@
-//! `backend "inmem"`: states that end with the process. It is there to try things out, as in OpenTofu.
+//! `backend "inmem"`: states that end with the process, for experiments, as in OpenTofu.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

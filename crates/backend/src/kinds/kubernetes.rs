@@ -1,7 +1,7 @@
 //! `backend "kubernetes"`: states in Secrets, locked by Leases.
 //!
-//! A state is one Secret. Writes compare its content with the one that was read, and replace it on the condition that its
-//! `resourceVersion` is still the same. So changes of labels or annotations by others are no conflict.
+//! A state is one Secret. Writes compare its content with the one that was read, and replace it on the condition that
+//! its `resourceVersion` is still the same. So changes of labels or annotations by other clients do not conflict.
 
 mod api;
 mod arguments;

@@ -1,7 +1,7 @@
 //! `backend "pg"`: states in a table of PostgreSQL, laid out and locked as OpenTofu does it.
 //!
 //! A lock belongs to a session of the server. Everything that is written under a lock is written by its session, so a run
-//! whose session has ended cannot write any more. Sessions are opened when they are needed: usually one for a run.
+//! whose session has ended can no longer write. Sessions are opened when they are needed: usually one for a run.
 
 mod application;
 mod connect;
@@ -11,6 +11,7 @@ mod journal;
 mod layout;
 mod locks;
 mod passwords;
+mod rows;
 mod session;
 mod settings;
 
@@ -24,12 +25,12 @@ use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use crate::diagnostics;
-use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
 use crate::kit::store::{
     LockCheck, LockId, Precondition, ServerJournal, Store, StoreError, StoreErrorKind, StoreVersion, Stored,
     UnlockRefusal, Write,
 };
+use crate::kit::{BackendEnvironment, Storage};
 use crate::lock::{LockHolder, LockRefusal};
 use errors::PgError;
 use layout::{Layout, holds};
@@ -66,19 +67,38 @@ pub(super) fn schema() -> ArgumentSchema {
         switch("skip_index_creation")
             .from_environment(&["PG_SKIP_INDEX_CREATION"])
             .described("The index exists already and is not created."),
+        text("layout").own().from_environment(&["YUBA_PG_LAYOUT"]).default_to(Value::string("state")).described(
+            "\"state\" stores a state as a whole, as OpenTofu does. \"resources\" stores a row for each object.",
+        ),
     ])
 }
 
 /// A connection string is read when the backend is opened, because the environment is part of it.
 pub(super) fn check(arguments: &Arguments) -> Diagnostics {
-    let is_reserved = arguments.text("table_name").is_some_and(|name| name == layout::JOURNAL);
+    if let Some(layout) = arguments.text("layout").filter(|layout| !["state", "resources"].contains(&&**layout)) {
+        return diagnostics::pg_layout_unknown(&layout).into();
+    }
+    let is_reserved = arguments.text("table_name").is_some_and(|name| is_reserved_table(&name));
     match is_reserved {
-        true => diagnostics::pg_table_reserved(layout::JOURNAL).into(),
+        true => diagnostics::pg_table_reserved(&arguments.text("table_name").unwrap_or_default()).into(),
         false => Diagnostics::new(),
     }
 }
 
-pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Arc<dyn Store>, Diagnostics> {
+/// Whether Yuba has a table of this name for itself.
+fn is_reserved_table(name: &str) -> bool {
+    name == layout::JOURNAL || rows::TABLES.contains(&name)
+}
+
+pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Storage, Diagnostics> {
+    let store = connect_to(arguments, environment)?;
+    match arguments.text("layout").as_deref() {
+        Some("resources") => Ok(Storage::Objects(Arc::new(rows::Rows::open(store, environment)?))),
+        _ => Ok(Storage::Store(store)),
+    }
+}
+
+fn connect_to(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Arc<Pg>, Diagnostics> {
     let connection_string = arguments.text("conn_str").unwrap_or_default();
     let settings = settings::read(&connection_string, &environment.variables, environment.files.as_ref())
         .map_err(|reason| diagnostics::pg_not_configured(&reason))?;
@@ -208,7 +228,7 @@ impl Pg {
         let held = key.map(|key| session.value::<bool>(&format!("SELECT {}", holds(key)), &[]));
         match held {
             Some(Err(error)) => self.failed_under_lock("write the state on", &error),
-            Some(Ok(false)) => StoreError::new(StoreErrorKind::LockLost, "the session does not hold the lock any more"),
+            Some(Ok(false)) => StoreError::new(StoreErrorKind::LockLost, "the session no longer holds the lock"),
             Some(Ok(true)) | None => {
                 StoreError::new(StoreErrorKind::Conflict, "the row of the state has changed since it was read")
             }
@@ -319,7 +339,14 @@ impl Store for Pg {
             };
             rows.first().map(stored).transpose()
         });
-        read.map_err(|error| self.failed("read the state on", &error))
+        let stored = read.map_err(|error| self.failed("read the state on", &error))?;
+        match stored.as_ref().is_some_and(|stored: &Stored| stored.content.starts_with(rows::MARKER.as_bytes())) {
+            true => Err(StoreError::lasting(
+                "the workspace is stored with layout = \"resources\". Set layout = \"resources\" in the backend block and run \
+                 `yuba init`. To move it back, set another schema_name or table_name and run `yuba init -migrate-state`",
+            )),
+            false => Ok(stored),
+        }
     }
 
     /// The version is the transaction that wrote the row. The statement compares it, and that the session holds the lock.
@@ -422,7 +449,7 @@ impl Store for Pg {
         };
         match held.session.value::<bool>(&format!("SELECT {}", holds(held.key)), &[]) {
             Ok(true) => Ok(LockCheck::Held),
-            Ok(false) => Ok(LockCheck::Lost("the session does not hold it any more".to_owned())),
+            Ok(false) => Ok(LockCheck::Lost("the session no longer holds it".to_owned())),
             Err(error @ PgError::Broken(_)) => Ok(LockCheck::Lost(format!("{}, which frees the lock", error.reason()))),
             Err(error) => Err(self.failed("check the lock on", &error)),
         }

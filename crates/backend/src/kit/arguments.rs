@@ -9,10 +9,10 @@ use std::fmt;
 use ecow::EcoString;
 use serde_json::Value as Json;
 use yuba_net::{Environment, Secret};
-use yuba_provider::{Attribute, BlockSchema, NestedBlock};
+use yuba_provider::{Attribute, BlockSchema, NestedBlock, Nesting};
 use yuba_syntax::Diagnostics;
 use yuba_value::convert::convert;
-use yuba_value::{Type, Value, View, ops};
+use yuba_value::{ObjectAttr, Type, Value, View, ops};
 
 use crate::diagnostics;
 
@@ -25,9 +25,10 @@ pub struct Argument {
     environment: &'static [&'static str],
     default: Option<Value>,
     empty: EmptyString,
+    is_own: bool,
 }
 
-/// What an empty string means as the value of an argument.
+/// Meaning of an empty string as the value of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EmptyString {
     /// Quirk: nothing is set, as it is for most arguments of OpenTofu's backends.
@@ -50,7 +51,15 @@ impl Argument {
     /// An argument with an attribute schema of its own, such as nested objects.
     pub fn of(name: &'static str, attribute: Attribute) -> Argument {
         let attribute = Attribute { required: false, optional: true, ..attribute };
-        Argument { name, attribute, is_required: false, environment: &[], default: None, empty: EmptyString::Unset }
+        Argument {
+            name,
+            attribute,
+            is_required: false,
+            environment: &[],
+            default: None,
+            empty: EmptyString::Unset,
+            is_own: false,
+        }
     }
 
     /// The first of these environment variables that is set gives the value, unless the configuration does.
@@ -69,6 +78,12 @@ impl Argument {
     #[must_use]
     pub fn or_empty(self) -> Argument {
         Argument { empty: EmptyString::Value, ..self }
+    }
+
+    /// OpenTofu does not have the argument: the record of `init` has it only where it is set, so that OpenTofu can read it.
+    #[must_use]
+    pub fn own(self) -> Argument {
+        Argument { is_own: true, ..self }
     }
 
     /// Whether a value counts as not set.
@@ -122,6 +137,21 @@ impl ArgumentSchema {
         self.arguments.get(name).map(|argument| argument.attribute.spec_type())
     }
 
+    /// The type that the value of an argument or of a nested block is converted to. What need not be set is optional.
+    fn accepted(&self, name: &str) -> Option<Type> {
+        self.type_of(name).or_else(|| self.block.blocks().get(name).map(accepted_by_block))
+    }
+
+    /// Whether OpenTofu does not have an argument.
+    pub(crate) fn is_own(&self, name: &str) -> bool {
+        self.arguments.get(name).is_some_and(|argument| argument.is_own)
+    }
+
+    /// Whether all arguments are those of OpenTofu.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.arguments.values().all(|argument| !argument.is_own)
+    }
+
     /// The description of an argument for people.
     pub fn description_of(&self, name: &str) -> &str {
         self.arguments.get(name).map_or("", |argument| argument.attribute.description.as_str())
@@ -130,6 +160,20 @@ impl ArgumentSchema {
     /// Whether the value of an argument is a credential.
     pub fn is_secret(&self, name: &str) -> bool {
         self.arguments.get(name).is_some_and(|argument| argument.attribute.sensitive)
+    }
+}
+
+/// The type that the value of a nested block is converted to. No attribute has to be set.
+fn accepted_by_block(nested: &NestedBlock) -> Type {
+    let attributes = nested.block.attributes().iter().map(|(name, attribute)| (name, attribute.spec_type()));
+    let blocks = nested.block.blocks().iter().map(|(name, block)| (name, accepted_by_block(block)));
+    let all = attributes.chain(blocks).map(|(name, ty)| ObjectAttr { name: name.clone(), ty, optional: true });
+    let object = Type::object_with_optional(all);
+    match nested.nesting {
+        Nesting::Single | Nesting::Group => object,
+        Nesting::List => Type::list(object),
+        Nesting::Set => Type::set(object),
+        Nesting::Map => Type::map(object),
     }
 }
 
@@ -169,7 +213,7 @@ impl Arguments {
             let Some(expected) = arguments.0.entries().into_iter().flatten().find(|(known, _)| *known == name) else {
                 return Err(format!("it has no argument {name:?}"));
             };
-            let ty = schema.type_of(&name).unwrap_or_else(|| expected.1.ty().clone());
+            let ty = schema.accepted(&name).unwrap_or_else(|| expected.1.ty().clone());
             let value = convert(&value, &ty).map_err(|error| format!("{name}: {}", error.message))?;
             arguments = arguments.with(&name, &value);
         }
@@ -183,7 +227,8 @@ impl Arguments {
             let found = stored.get(name.as_str()).filter(|json| !json.is_null()).and_then(|json| {
                 let text = json.to_string();
                 let exact = yuba_value::json::decode(text.as_bytes(), empty.ty()).ok();
-                exact.or_else(|| convert(&yuba_value::json::decode_implied(&text).ok()?, empty.ty()).ok())
+                let ty = schema.accepted(&name).unwrap_or_else(|| empty.ty().clone());
+                exact.or_else(|| convert(&yuba_value::json::decode_implied(&text).ok()?, &ty).ok())
             });
             (name, found.unwrap_or(empty))
         });

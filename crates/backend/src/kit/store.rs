@@ -5,17 +5,18 @@
 //! The trait is synchronous. A run reads and saves one state at a time, and its callers are synchronous: the engine's loop
 //! waits for the journal before it reports a result, and `init` copies one workspace after the other. A store over the
 //! network blocks on the runtime of the HTTP client ([`yuba_net::http::HttpClient::block_on`]), which has its own threads, so a
-//! store can be called from any thread. Data sources that read states of others call their store on a thread of its own.
+//! store can be called from any thread. Data sources that read remote states call their store on a thread of its own.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::Retries;
+use super::workspaces::{Snapshots, WorkspaceService};
 use crate::journal::line::fingerprint;
 use crate::lock::{LockHolder, LockRefusal};
 use crate::workspace::DEFAULT_WORKSPACE;
 
-/// Where the bytes of states are, by workspace.
+/// A store of bytes of states, by workspace.
 ///
 /// Failures are [`StoreError`]s: the kind decides what the caller does, the reason is for people and contains no secret.
 pub trait Store: fmt::Debug + Send + Sync {
@@ -26,7 +27,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Writes the content of a state and returns its new version. Fails with [`StoreErrorKind::Conflict`], and changes
     /// nothing, if the precondition does not hold.
     fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError>;
-    /// Removes a workspace with its state, and everything that the store keeps about it.
+    /// Removes a workspace with its state and everything else that the store has about it.
     fn delete(&self, workspace: &str) -> Result<(), StoreError>;
     /// Tries to take the lock of a state, without waiting. Returns the id that `unlock` and users need, which may be another
     /// one than the holder's; none if the store has no locks.
@@ -37,8 +38,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn has_locks(&self) -> bool {
         true
     }
-    /// Whether the lock with this id still is what keeps other runs out. A running apply asks from a thread of its own, at
-    /// intervals. A store that has to renew its lock does it here or in a thread of its own.
+    /// Whether the lock with this id is still held. A running apply asks from a thread of its own, at intervals. A
+    /// store that has to renew its lock does it here or in a thread of its own.
     fn check_lock(&self, _workspace: &str, _id: &LockId) -> Result<LockCheck, StoreError> {
         Ok(LockCheck::Unsupported)
     }
@@ -46,34 +47,42 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn server_journal(&self) -> Option<&dyn ServerJournal> {
         None
     }
+    /// What the server knows about workspaces besides their states; none for servers that store states only.
+    fn workspace_service(&self) -> Option<&dyn WorkspaceService> {
+        None
+    }
+    /// When a running apply saves its state before it ends.
+    fn snapshots(&self) -> Snapshots {
+        Snapshots::Usual
+    }
     /// Retries that its arguments ask for, instead of the usual ones.
     fn retries(&self) -> Option<Retries> {
         None
     }
-    /// Where the state of a workspace is, for messages: a path or a URL without credentials. It identifies the state: two
-    /// states never have the same description.
+    /// Location of the state of a workspace, for messages: a path or a URL without credentials. It identifies the
+    /// state: two states never have the same description.
     fn describe(&self, workspace: &str) -> String;
-    /// What a workspace begins with.
+    /// Initial content of a workspace.
     fn beginning(&self, workspace: &str) -> Beginning {
         match workspace == DEFAULT_WORKSPACE {
             true => Beginning::Nothing,
             false => Beginning::EmptyState,
         }
     }
-    /// How long states last.
+    /// Lifetime of states.
     fn lifetime(&self) -> Lifetime {
         Lifetime::Lasting
     }
 }
 
-/// Whether a lock still keeps other runs out.
+/// Whether a lock is still held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockCheck {
     /// It does.
     Held,
     /// It is gone, or another process holds it. The reason is the second half of a sentence: "the lease was broken".
     Lost(String),
-    /// The store cannot tell, or its locks cannot be lost.
+    /// The store cannot find out, or its locks cannot be lost.
     Unsupported,
 }
 
@@ -82,7 +91,7 @@ pub enum LockCheck {
 /// It contains the same lines as the journal on this machine, which is written first. Lines are opaque bytes, encrypted if
 /// the state is.
 pub trait ServerJournal: Send + Sync {
-    /// All lines that a run has left; none if there are none.
+    /// All lines that a run has left, or none if the journal does not exist.
     fn read(&self, workspace: &str) -> Result<Option<LeftJournal>, StoreError>;
     /// Appends lines, or replaces all with them, in one transaction.
     fn append(&self, workspace: &str, lines: &[u8], mode: Appending) -> Result<(), StoreError>;
@@ -99,7 +108,7 @@ pub struct LeftJournal {
     pub run: RunState,
 }
 
-/// Whether the run that writes a journal is over.
+/// Whether the run that writes a journal has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
     /// A process holds the lock.
@@ -108,7 +117,7 @@ pub enum RunState {
     Over,
 }
 
-/// What happens to lines that are on the server already.
+/// Treatment of lines that are on the server already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appending {
     /// They stay.
@@ -117,7 +126,7 @@ pub enum Appending {
     Restart,
 }
 
-/// What a workspace begins with when a command uses it for the first time.
+/// Initial content of a workspace on its first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
     /// No state, until a command saves one.
@@ -126,7 +135,7 @@ pub enum Beginning {
     EmptyState,
 }
 
-/// How long states last.
+/// Lifetime of states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// Until they are deleted.
@@ -160,13 +169,13 @@ impl StoreVersion {
 pub struct Write<'a> {
     /// The new content.
     pub content: &'a [u8],
-    /// What has to be there.
+    /// Condition of a write.
     pub precondition: Precondition<'a>,
     /// The lock that the caller holds.
     pub lock: Option<&'a LockId>,
 }
 
-/// What has to be there for a write to succeed.
+/// Required version of the object for a write to succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition<'a> {
     /// Nothing: the state was never written.
@@ -176,7 +185,7 @@ pub enum Precondition<'a> {
 }
 
 impl Precondition<'_> {
-    /// Whether it holds for what is there.
+    /// Whether the condition holds for the stored object.
     pub fn holds(self, present: Option<&StoreVersion>) -> bool {
         match self {
             Precondition::Absent => present.is_none(),
@@ -195,7 +204,7 @@ impl fmt::Display for LockId {
     }
 }
 
-/// Why a lock was not released.
+/// Reason why a lock was not released.
 #[derive(Debug)]
 pub enum UnlockRefusal {
     /// The state is not locked.
@@ -206,7 +215,7 @@ pub enum UnlockRefusal {
     Failed(StoreError),
 }
 
-/// Why a store did not do what it was asked for.
+/// Reason of a failed request to a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreError {
     /// Decides what the caller does.
@@ -217,7 +226,7 @@ pub struct StoreError {
     pub retry_after: Option<Duration>,
 }
 
-/// What a caller can do about a failure.
+/// Possible reaction of a caller to a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreErrorKind {
     /// Repeat the request: a timeout, an overloaded server.
@@ -228,6 +237,8 @@ pub enum StoreErrorKind {
     LockLost,
     /// The store has one state only.
     NoWorkspaces,
+    /// The store has no workspace `default`.
+    NoDefaultWorkspace,
     /// Nothing: access denied, no such bucket.
     Lasting,
 }

@@ -17,12 +17,12 @@ use crate::journal::leftover::{Examination, Leftover, announce_recovery, complet
 use crate::journal::writer::journal_path;
 use crate::store::Reading;
 
-/// What is read.
+/// File to read.
 struct StateFileRead {
     files: Arc<dyn StateFiles>,
     /// As the user calls it.
     path: PathBuf,
-    /// Where that leads.
+    /// Resolved path of that.
     target: PathBuf,
     /// We have the lock, so what was left is put in order on disk.
     in_order: bool,
@@ -40,7 +40,13 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
         content(store, &file, &mut warnings).map_err(|error| diagnostics::not_read(&file.path, &error))?;
     let (clear, migrates) = store.unsealed(&content)?;
     store.migrates = migrates;
-    let mut state = parse(&clear, &mut warnings)?;
+    let mut state = match store.ahead.take().and_then(|ahead| ahead.take(&clear)) {
+        Some((state, more)) => {
+            warnings.extend(more);
+            Some(state)
+        }
+        None => parse(&clear, &mut warnings)?,
+    };
     drop(clear);
     store.known = Some(state.clone());
     store.started = state.as_ref().map(|state| (state.lineage.clone(), state.serial));
@@ -103,9 +109,9 @@ fn content(store: &mut StateFile, file: &StateFileRead, warnings: &mut Diagnosti
     Ok((current, false))
 }
 
-/// Reads the bytes of a state file; nothing but white space is no state.
+/// Reads the bytes of a state file; a file with only white space is treated as missing.
 fn parse(content: &[u8], warnings: &mut Diagnostics) -> Result<Option<State>, Diagnostics> {
-    // Quirk: a file without content is no state, not a damaged one: taking the lock makes such a file.
+    // Quirk: an empty file is treated as missing, not as damaged: taking the lock creates such a file.
     if content.trim_ascii().is_empty() {
         return Ok(None);
     }
@@ -119,8 +125,8 @@ fn is_locked_by_other(file: &StateFileRead) -> bool {
     opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
 }
 
-/// Saves what was recovered and removes what it was recovered from. Failing that is no reason to stop: everything is
-/// still where it was, and in memory.
+/// Saves recovered changes and removes their sources. Ignores failures: the sources still exist, and the changes are in
+/// memory.
 fn put_in_order(
     store: &mut StateFile,
     file: &StateFileRead,
@@ -131,7 +137,7 @@ fn put_in_order(
     warnings: &mut Diagnostics,
 ) {
     if recovered.snapshot {
-        // What the file has now is a half-written snapshot. The run that was writing it has made the backup.
+        // The current content of the file is a half-written snapshot. The run that was writing it has made the backup.
         store.backup_made = true;
     }
     let saved = match state {

@@ -1,7 +1,7 @@
 //! Noticing that another program has removed, replaced or changed a state file that this process works with.
 //!
-//! The lock keeps out programs that ask for it. A checkout, an editor or `rm` does not ask. What it leaves is never overwritten,
-//! and a file that no name leads to any more is never taken for the saved state.
+//! The lock excludes only processes that take it. A checkout, an editor or `rm` does not take it. Their result is never
+//! overwritten, and a file without a name is never regarded as the saved state.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::errored::ERRORED_STATE;
 use crate::files::{OpenFile, each_piece};
 use crate::store::WayBack;
 
-/// What tells the content of a file apart from what another program writes, at little cost.
+/// A cheap fingerprint of a file that detects changes by other programs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sum {
     crc32: crc32fast::Hasher,
@@ -44,10 +44,10 @@ impl PartialEq for Sum {
     }
 }
 
-/// What is there instead of the file that this process has read or written.
+/// Replacement of the file that this process has read or written.
 #[derive(Debug)]
 pub(crate) enum Replaced {
-    /// Nothing has the name any more.
+    /// The name no longer exists.
     Removed,
     /// A file without content.
     Emptied,
@@ -64,7 +64,7 @@ pub(crate) enum Replaced {
 }
 
 impl StateFile {
-    /// What another program did to the file since this process has read or written it.
+    /// Change of the file by another program since this process has read or written it.
     pub(super) fn replaced(&mut self) -> io::Result<Option<Replaced>> {
         let path = self.paths.write.clone();
         let is_ours = match &mut self.held {
@@ -83,7 +83,7 @@ impl StateFile {
         Ok((!is_ours).then(|| self.instead()))
     }
 
-    /// What is there now.
+    /// The current file of that name.
     pub(super) fn instead(&self) -> Replaced {
         let bytes = match self.files.read(&self.paths.write) {
             Ok(bytes) => bytes,
@@ -118,7 +118,7 @@ impl StateFile {
         }
     }
 
-    /// How a state that could not be saved gets to where it belongs.
+    /// Advice for saving a state later that could not be saved.
     pub(super) fn way(&mut self) -> WayBack {
         let path = self.paths.write.display().to_string();
         let replaced = self.replaced().unwrap_or_default();
@@ -131,7 +131,7 @@ impl StateFile {
     }
 }
 
-/// Why the next content of a state file was not saved.
+/// Reason why the next content of a state file was not saved.
 #[derive(Debug)]
 pub(crate) enum SaveFailure {
     /// Another program has changed the file.
@@ -140,12 +140,12 @@ pub(crate) enum SaveFailure {
     File(io::Error),
     /// The copy of the previous content cannot be written.
     Backup(io::Error),
-    /// Something else, as it is to be told.
+    /// Another cause, to be reported.
     Other(yuba_syntax::Diagnostics),
 }
 
 impl SaveFailure {
-    /// What tells one cause from another.
+    /// The kind of a cause, for comparison.
     pub(crate) fn cause(&self) -> Option<Cause> {
         match self {
             SaveFailure::Replaced(_) => Some(Cause::Replaced),
@@ -166,7 +166,7 @@ impl SaveFailure {
     }
 }
 
-/// Why something could not be kept, to tell it once.
+/// Reason why something could not be saved, reported once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     Replaced,

@@ -19,7 +19,7 @@ pub(super) struct Running<'a> {
     store: &'a mut StateFile,
     target: PathBuf,
     writer: Writer,
-    /// Why something could not be kept, as was told already.
+    /// Reason why something could not be saved, reported already.
     told: Vec<Cause>,
 }
 
@@ -70,7 +70,7 @@ impl Journal for Running<'_> {
 
     fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics> {
         let (files, started) = (self.store.files.clone(), Instant::now());
-        if !self.store.number(state) {
+        if self.store.number(state) == Saved::Unchanged {
             return self.flush();
         }
         let content = self.store.content_of(state)?;
@@ -92,9 +92,9 @@ impl Journal for Running<'_> {
 
     fn close(mut self: Box<Self>, state: &mut State) -> Result<Saved, Diagnostics> {
         let files = self.store.files.clone();
-        let changed = self.store.number(state);
+        let saved = self.store.number(state);
         self.writer.release();
-        if let Err(failure) = self.save_last(state, changed) {
+        if let Err(failure) = self.save_last(state, saved) {
             // Recovery saves what the journal has under a lower serial, so that this state may follow it. A state that
             // another run has saved stays: what to do about it is for the user to decide.
             if !matches!(failure, SaveFailure::Replaced(Replaced::Newer { .. })) {
@@ -108,14 +108,14 @@ impl Journal for Running<'_> {
         self.store.known = None;
         // A journal that stays says that all its edits are in the snapshot, so the next reader removes it.
         let _ = self.writer.remove(files.as_ref());
-        Ok(if changed { Saved::Changed } else { Saved::Unchanged })
+        Ok(saved)
     }
 }
 
 impl Running<'_> {
-    fn save_last(&mut self, state: &State, changed: bool) -> Result<(), SaveFailure> {
+    fn save_last(&mut self, state: &State, saved: Saved) -> Result<(), SaveFailure> {
         let Running { store, target, writer, .. } = self;
-        if !changed && store.is_as_written(target, state) {
+        if saved == Saved::Unchanged && store.is_as_written(target, state) {
             return match store.replaced().map_err(SaveFailure::File)? {
                 Some(replaced) => Err(SaveFailure::Replaced(replaced)),
                 None => Ok(()),
@@ -124,7 +124,7 @@ impl Running<'_> {
         let files = store.files.clone();
         let content = store.content_of(state).map_err(SaveFailure::Other)?;
         store.save(target, &content, &mut |fingerprint| {
-            // When this fails the snapshot is all the more needed.
+            // If this fails, the snapshot is all the more necessary.
             let _ = writer.announce_snapshot(files.as_ref(), state.serial, fingerprint);
             Ok(())
         })?;

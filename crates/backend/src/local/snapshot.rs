@@ -1,17 +1,17 @@
 //! Saving a state file so that neither a crash nor a full disk loses it, under a lock that others may be waiting for.
 //!
 //! A process that waits for the lock of a state file has that file open: OpenTofu goes on with the very file it has
-//! waited for. Were another file renamed into its place, the waiting process would read and write a file that no name
-//! leads to any more. So the file itself is overwritten, in an order that leaves a whole copy somewhere at every moment:
+//! waited for. If another file were renamed over it, the waiting process would read and write a file without a name. So
+//! the file itself is overwritten, in an order that leaves a whole copy somewhere at every moment:
 //!
 //! 1. The new content is written to a side file and flushed ([`prepare`]). Then ([`commit`]) it is given the name
 //!    `.NAME.new`.
 //! 2. The state file is overwritten: first everything behind the head, then the head, which holds the serial. Until the
-//!    last step it has the old serial, so nobody takes a half-written file for the new one.
+//!    last step it has the old serial, so a half-written file is never taken for the new one.
 //! 3. The side file is removed.
 //!
-//! Whoever reads a state with a side file present decides by [`settle`]. When step 2 fails, for instance because the disk
-//! is full, the side file takes the place of the state file after all: it is whole, and needs no more space.
+//! A reader that finds a side file decides by [`settle`]. When step 2 fails, for instance because the disk is full, the
+//! side file replaces the state file after all: it is whole, and needs no more space.
 
 use std::borrow::Cow;
 use std::io;
@@ -28,12 +28,12 @@ use crate::timestamp::UtcTime;
 /// what disks write as a whole or not at all: there is no new serial over a mixture of contents.
 const HEAD: usize = 120;
 
-/// Where the next content waits while the state file is overwritten.
+/// Path of the next content while the state file is overwritten.
 pub(crate) fn pending_path(state: &Path) -> PathBuf {
     beside(state, "new")
 }
 
-/// What a state file is to hold.
+/// New content of a state file.
 pub(crate) enum Content<'a> {
     /// A state as text, made when it is written: as a whole it takes more room than the state.
     State(&'a State),
@@ -50,13 +50,13 @@ impl Content<'_> {
     }
 }
 
-/// The next content in a file that nobody takes for anything yet, safe on disk.
+/// The next content under a temporary name, safe on disk.
 pub(crate) struct Prepared {
     pub(crate) side: Box<dyn OpenFile>,
     temporary: PathBuf,
-    /// What tells its bytes apart.
+    /// The fingerprint of its bytes.
     pub(crate) fingerprint: String,
-    /// How many there are.
+    /// Number of bytes.
     pub(crate) length: u64,
     /// The same, to be compared with what is on disk later.
     pub(crate) sum: Sum,
@@ -88,24 +88,27 @@ pub(crate) fn discard(files: &dyn StateFiles, prepared: &Prepared) {
     let _ = files.remove(&prepared.temporary);
 }
 
+/// An open state file that is overwritten.
+pub(crate) struct StateTarget<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) file: &'a mut Box<dyn OpenFile>,
+    /// This process holds the lock of the file.
+    pub(crate) is_locked: bool,
+}
+
 /// Makes what was prepared the content of a state file, which is open. If it is locked it stays so; it is another file
 /// afterwards when overwriting failed.
-pub(crate) fn commit(
-    files: &dyn StateFiles,
-    state: &Path,
-    file: &mut Box<dyn OpenFile>,
-    locked: bool,
-    prepared: Prepared,
-) -> io::Result<()> {
+pub(crate) fn commit(files: &dyn StateFiles, target: StateTarget<'_>, prepared: Prepared) -> io::Result<()> {
+    let StateTarget { path: state, file, is_locked } = target;
     let Prepared { mut side, temporary, .. } = prepared;
     let pending = pending_path(state);
     files.rename(&temporary, &pending).inspect_err(|_| drop(files.remove(&temporary)))?;
     files.sync_directory(directory_of(state))?;
     if let Err(error) = overwrite(file.as_mut(), side.as_mut()) {
-        if locked {
+        if is_locked {
             side.try_lock()?;
         }
-        // The reason why overwriting failed is the one to tell.
+        // The reason why overwriting failed is the one to report.
         files.rename(&pending, state).map_err(|_| error)?;
         *file = side;
         return files.sync_directory(directory_of(state));
@@ -125,14 +128,14 @@ fn overwrite(file: &mut dyn OpenFile, side: &mut dyn OpenFile) -> io::Result<()>
     file.sync()
 }
 
-/// Which of the two contents counts, when a state file and a side file are there.
+/// The valid one of the two contents, when a state file and a side file exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
     /// The state file; the side file says nothing else.
     Current,
     /// The side file: the state file was not, or not wholly, overwritten.
     Pending,
-    /// The state file, but somebody wrote it without having seen the side file, which is to be kept for the user.
+    /// The state file. Another program wrote it without having seen the side file, which is saved for the user.
     Conflict,
 }
 
@@ -156,7 +159,7 @@ pub(crate) fn settle(current: &[u8], pending: &[u8], in_clear: &dyn Fn(&[u8]) ->
     }
 }
 
-/// Puts a file out of the way under a name that tells what it was; answers that name.
+/// Renames a file to a free name that describes it. Returns that name.
 pub(crate) fn put_aside(files: &dyn StateFiles, path: &Path, label: &str) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stamp = UtcTime::now().compact();

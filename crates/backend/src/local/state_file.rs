@@ -9,8 +9,8 @@ use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
 use super::replaced::{SaveFailure, Sum};
-use super::snapshot::{self, Content};
-use super::{Backup, Paths};
+use super::snapshot::{self, Content, StateTarget};
+use super::{Backup, Paths, ReadAhead};
 use crate::diagnostics::{self, HeldBy};
 use crate::encryption::Sealing;
 use crate::files::{Access, LockAttempt, Open, OpenFile, PIECE, StateFiles, directory_of, each_piece, replace_by};
@@ -20,7 +20,7 @@ use crate::journal::line::{Base, Fingerprint};
 use crate::journal::writer::{Writer, journal_path};
 use crate::local::running::Running;
 use crate::lock::{self, LockHolder, LockRefusal};
-use crate::store::{LockOutcome, Reading, Saved, StateStore, WayBack, compared, number, pushed};
+use crate::store::{LockOutcome, Reading, Saved, StateStore, SuccessorCheck, WayBack, compared, number, pushed};
 
 /// A state file.
 #[derive(Debug)]
@@ -28,17 +28,19 @@ pub struct StateFile {
     pub(super) files: Arc<dyn StateFiles>,
     pub(super) paths: Paths,
     pub(super) held: Option<Held>,
-    /// What was read or saved last; outer none before anything was.
+    /// The last state that was read or saved; outer none before the first read.
     pub(super) known: Option<Option<State>>,
     pub(super) backup_made: bool,
     pub(super) leftover: Leftover,
     pub(super) sealing: Option<Sealing>,
-    /// What is on disk is not encrypted as it would be now.
+    /// The encryption on disk differs from the present settings.
     pub(super) migrates: bool,
     /// The content of the file that is written, as this process knows it; none before it was read or written.
     pub(super) on_disk: Option<Sum>,
     /// Lineage and serial of that content, or of the state that a running apply continues.
     pub(super) started: Option<(ecow::EcoString, u64)>,
+    /// The file as it was before the lock was taken.
+    pub(super) ahead: Option<ReadAhead>,
 }
 
 /// The lock that we hold.
@@ -46,7 +48,7 @@ pub struct StateFile {
 pub(super) struct Held {
     pub(super) file: Box<dyn OpenFile>,
     id: String,
-    /// Locking made the file; it goes away again when nothing is written to it.
+    /// Locking created the file; it is removed again when nothing is written to it.
     created: bool,
 }
 
@@ -63,7 +65,14 @@ impl StateFile {
             migrates: false,
             on_disk: None,
             started: None,
+            ahead: None,
         }
+    }
+
+    /// The same, with the content of the file from a thread that reads it already.
+    pub(super) fn reading(mut self, ahead: Option<ReadAhead>) -> StateFile {
+        self.ahead = ahead;
+        self
     }
 
     /// The content of the file that holds a state.
@@ -110,7 +119,7 @@ impl StateFile {
         self.paths.read == self.paths.write
     }
 
-    /// The bytes of the file that is written; none at all when it is not there.
+    /// The bytes of the file that is written, or none if it does not exist.
     pub(super) fn current(&mut self, target: &Path) -> io::Result<Vec<u8>> {
         match &mut self.held {
             Some(held) => held.file.read_all(),
@@ -118,7 +127,7 @@ impl StateFile {
         }
     }
 
-    /// What tells the bytes of the file that is written apart, and how many there are.
+    /// The fingerprint and the length of the file that is written.
     fn current_fingerprint(&mut self, target: &Path) -> io::Result<(String, u64)> {
         let mut hash = Fingerprint::default();
         match &mut self.held {
@@ -147,7 +156,7 @@ impl StateFile {
             return Err(SaveFailure::Replaced(replaced));
         }
         let files = self.files.as_ref();
-        let locked = self.held.is_some();
+        let is_locked = self.held.is_some();
         let mut opened;
         let file = match &mut self.held {
             Some(held) => &mut held.file,
@@ -170,10 +179,10 @@ impl StateFile {
         }
         self.backup_made = true;
         let saved = (prepared.fingerprint.clone(), prepared.length);
-        // Until it is over nothing is known of the content.
+        // Until the write is complete, the content is unknown.
         self.on_disk = None;
         let sum = prepared.sum.clone();
-        snapshot::commit(files, target, file, locked, prepared).map_err(SaveFailure::File)?;
+        snapshot::commit(files, StateTarget { path: target, file, is_locked }, prepared).map_err(SaveFailure::File)?;
         let is_there = file.is_at(&self.paths.write).map_err(SaveFailure::File)?;
         self.on_disk = Some(sum);
         if !is_there {
@@ -187,12 +196,12 @@ impl StateFile {
         failure.diagnostics(&self.paths)
     }
 
-    /// Gives a state its lineage and its serial; answers whether its content is another than what is known.
-    pub(super) fn number(&mut self, state: &mut State) -> bool {
+    /// Gives a state its lineage and its serial; returns whether its content differs from the known state.
+    pub(super) fn number(&mut self, state: &mut State) -> Saved {
         let known = self.known.as_ref().and_then(Option::as_ref);
         let saved = if self.migrates { Saved::Changed } else { compared(state, known) };
         number(state, known, saved);
-        saved == Saved::Changed
+        saved
     }
 
     /// Remembers what is on disk now.
@@ -201,7 +210,7 @@ impl StateFile {
         self.known = Some(Some(state));
     }
 
-    /// What was read, read now if it was not.
+    /// The state, read now if it was not read before.
     pub(super) fn ensure_known(&mut self) -> Result<(), Diagnostics> {
         if self.known.is_none() {
             self.read()?;
@@ -236,7 +245,7 @@ impl StateStore for StateFile {
             let holder = lock::read_holder(files.as_ref(), &path).map(Box::new);
             return Err(LockRefusal::Held { holder, pid });
         }
-        // The file we have locked may have been removed since we opened it; then somebody else can lock its successor.
+        // The locked file may have been removed after it was opened; then another process can lock its successor.
         if !file.is_at(&path).map_err(LockRefusal::Failed)? {
             return Err(LockRefusal::Held { holder: None, pid: None });
         }
@@ -245,7 +254,7 @@ impl StateStore for StateFile {
         lock::write_holder(files.as_ref(), &path, &holder).map_err(LockRefusal::Failed)?;
         let id = holder.id.clone();
         self.held = Some(Held { file, id: holder.id, created });
-        // What was read without the lock may be outdated.
+        // A state that was read without the lock may be outdated.
         (self.known, self.on_disk) = (None, None);
         Ok(LockOutcome { id, left_behind })
     }
@@ -255,7 +264,7 @@ impl StateStore for StateFile {
         let path = &self.paths.write;
         let is_ours = held.created && held.file.is_at(path).unwrap_or(false);
         if is_ours && held.file.is_empty().unwrap_or(false) {
-            // Whoever waits for this lock looks whether the file still has its name.
+            // A process that waits for this lock checks whether the file still has its name.
             let _ = self.files.remove(path);
         }
         let info = lock::holder_path(path);
@@ -289,9 +298,9 @@ impl StateStore for StateFile {
     fn write(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
         self.ensure_known()?;
         let target = self.target()?;
-        let changed = self.number(state);
+        let saved = self.number(state);
         // Nothing has changed, and the file says it in the same words.
-        if changed || !self.is_as_written(&target, state) {
+        if saved == Saved::Changed || !self.is_as_written(&target, state) {
             let content = self.content_of(state)?;
             self.save(&target, &content, &mut |_| Ok(())).map_err(|failure| self.told(failure))?;
             self.migrates = false;
@@ -300,13 +309,13 @@ impl StateStore for StateFile {
         if self.leftover == Leftover::Included {
             self.settle_leftover(&target).map_err(|error| diagnostics::journal_left(&journal_path(&target), &error))?;
         }
-        Ok(if changed { Saved::Changed } else { Saved::Unchanged })
+        Ok(saved)
     }
 
-    fn push(&mut self, state: &State, force: bool) -> Result<Saved, Diagnostics> {
+    fn push(&mut self, state: &State, check: SuccessorCheck) -> Result<Saved, Diagnostics> {
         self.ensure_known()?;
         let target = self.target()?;
-        let (state, saved) = pushed(state, self.known.as_ref().and_then(Option::as_ref), force)?;
+        let (state, saved) = pushed(state, self.known.as_ref().and_then(Option::as_ref), check)?;
         let content = self.content_of(&state)?;
         self.save(&target, &content, &mut |_| Ok(())).map_err(|failure| self.told(failure))?;
         self.migrates = false;
@@ -358,7 +367,7 @@ impl StateStore for StateFile {
     }
 }
 
-/// Keeps what a state file has now, unless that is nothing or what it is going to have.
+/// Backs up the content of a state file, unless it is empty or equal to the new content.
 fn back_up(files: &dyn StateFiles, backup: &Backup, now: &mut dyn OpenFile, next: &mut dyn OpenFile) -> io::Result<()> {
     if *backup == Backup::None || now.is_empty()? || is_same(now, next)? {
         return Ok(());
@@ -391,7 +400,7 @@ fn is_same(one: &mut dyn OpenFile, other: &mut dyn OpenFile) -> io::Result<bool>
     }
 }
 
-/// The bytes of a file, none when it is not there.
+/// The bytes of a file, or none if it does not exist.
 pub(super) fn read_or_nothing(files: &dyn StateFiles, path: &Path) -> io::Result<Vec<u8>> {
     match files.read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -103,7 +103,7 @@ impl StoredState {
             return Ok(FoundJournal { bytes, has_copy: true });
         }
         if examination.in_order {
-            // A journal of this machine that belongs to something else is kept for the user first.
+            // A journal of this machine that belongs to another state is saved for the user first.
             examination.run(bytes, state, content, || false, said).map_err(unreadable)?;
             let write = || {
                 examination.files.create_directory(directory_of(&self.journal))?;

@@ -13,32 +13,35 @@ use crate::journal::line::Base;
 use crate::journal::writer::{Unsent, Writer};
 use crate::journal::{ABOVE_RECOVERY, Journal, JournalOperation, OperationId};
 use crate::kit::store::{Appending, StoreError, StoreErrorKind};
+use crate::kit::workspaces::Snapshots;
 use crate::store::Saved;
 
 /// A journal that is being written, with the state that it continues.
 pub(super) struct Running<'a> {
     state: &'a mut StoredState,
     file: Option<JournalFile>,
-    /// Operations so far, where there is no file.
+    /// Operations so far, if the file does not exist.
     begun: u32,
-    /// Why the store did not save a snapshot, as was reported already.
+    /// Reason why the store did not save a snapshot, reported already.
     reported: Option<StoreErrorKind>,
     watch: LockWatch,
     copy: JournalCopy,
+    /// When the last snapshot was saved, or the journal was started.
+    saved_at: Instant,
 }
 
 /// Whether the server gets a copy of the journal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JournalCopy {
     Sent,
-    /// The server refused lines. What it has is the beginning of the journal, and nothing is appended after the gap.
+    /// The server refused lines. It has the beginning of the journal, and nothing is appended after the gap.
     Refused,
 }
 
 struct JournalFile {
     writer: Writer,
     files: Arc<dyn StateFiles>,
-    /// Keeps other processes of this machine from taking the journal for one that was left.
+    /// Prevents other processes of this machine from treating the journal as abandoned.
     _guard: Box<dyn OpenFile>,
 }
 
@@ -48,7 +51,7 @@ impl<'a> Running<'a> {
         let file = writer.map(|(writer, guard)| JournalFile { writer, files, _guard: guard });
         let (store, environment) = (&state.backend.store, &state.backend.environment);
         let watch = LockWatch::new(store, &state.workspace, state.lock_id(), environment.lock_checks);
-        Running { state, file, begun: 0, reported: None, watch, copy: JournalCopy::Sent }
+        Running { state, file, begun: 0, reported: None, watch, copy: JournalCopy::Sent, saved_at: Instant::now() }
     }
 
     /// The lock is lost: nothing new starts, and the state is not written to the store.
@@ -132,7 +135,12 @@ impl Journal for Running<'_> {
     fn wants_checkpoint(&self) -> bool {
         // A lost lock is reported where snapshots are: operations that have ended count as finished.
         let is_lost = self.watch.lost().is_some() && self.reported != Some(StoreErrorKind::LockLost);
-        is_lost || self.file.as_ref().is_some_and(|file| file.writer.wants_checkpoint())
+        let is_allowed = match self.state.backend.store.snapshots() {
+            Snapshots::Usual => true,
+            Snapshots::AtMostEvery(interval) => self.saved_at.elapsed() >= interval,
+            Snapshots::None => false,
+        };
+        is_lost || is_allowed && self.file.as_ref().is_some_and(|file| file.writer.wants_checkpoint())
     }
 
     fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics> {
@@ -152,6 +160,7 @@ impl Journal for Running<'_> {
             }
             self.state.not_saved(failure)
         })?;
+        self.saved_at = Instant::now();
         self.state.keep_known(state.clone());
         let base = Base { lineage: state.lineage.clone(), serial: state.serial, sha256 };
         self.with_file(|writer, files| writer.restart(files, base, length, started))
@@ -167,7 +176,7 @@ impl Journal for Running<'_> {
         }
         if changed == Saved::Changed || self.state.version.is_none() {
             let serial = state.serial;
-            // When the announcement fails the snapshot is all the more needed.
+            // If the announcement fails, the snapshot is all the more necessary.
             if let Err(failure) = self.save_announced(state, serial, Announcement::Tried) {
                 return Err(self.give_up(state, failure));
             }

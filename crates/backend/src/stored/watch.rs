@@ -15,7 +15,7 @@ pub(super) struct LockWatch {
 }
 
 impl LockWatch {
-    /// Watches a lock. Without one there is nothing to watch.
+    /// Watches a lock, if there is one.
     pub(super) fn new(store: &Arc<dyn Store>, workspace: &str, lock: Option<&LockId>, interval: Duration) -> LockWatch {
         let lost = Arc::new(OnceLock::new());
         let Some(lock) = lock.cloned() else { return LockWatch { lost, end: None, thread: None } };
@@ -33,7 +33,7 @@ impl LockWatch {
                 }
             }
         };
-        // Without a thread the lock is not watched, as with stores that cannot tell.
+        // Without a thread the lock is not watched, as with stores that cannot find out.
         let thread = std::thread::Builder::new().name("lock watch".to_owned()).spawn(watch).ok();
         LockWatch { lost, end: Some(end), thread }
     }
@@ -43,7 +43,7 @@ impl LockWatch {
         let _ = self.lost.set(reason);
     }
 
-    /// Why the lock is lost; none while it is not.
+    /// Reason why the lock is lost; none while it is held.
     pub(super) fn lost(&self) -> Option<&str> {
         self.lost.get().map(String::as_str)
     }

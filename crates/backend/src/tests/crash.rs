@@ -7,7 +7,7 @@ use crate::journal::line::{self, Base, Line};
 
 const JOURNAL: &str = ".terraform.tfstate.journal";
 
-/// A run that finishes operations 10, 11, ..., begins one more, and is killed.
+/// A run that finishes operations 10, 11, ..., begins one further operation, and is killed.
 pub(super) fn interrupted(sandbox: &Sandbox, count: usize) {
     let mut store = sandbox.store();
     store.try_lock(ourselves("OperationTypeApply")).expect("the lock is free");
@@ -42,7 +42,7 @@ fn the_next_command_completes_the_state_and_says_so() {
               - terraform_data.r[10]
               - terraform_data.r[11]
 
-            These operations were under way, and their results are unknown:
+            These operations were in progress, and their results are unknown:
               - terraform_data.r[77] (create)
             Check these objects: one may exist that is not in the state.
         "]]
@@ -60,12 +60,12 @@ fn an_object_is_either_finished_or_unknown() {
     take_lock(&mut store);
     let mut state = store.read().expect("the state is readable").state.expect("it was saved");
     let mut journal = store.journal(&mut state).expect("the sandbox can be written");
-    // One is done. Of another one the object is there, and its provisioners run.
+    // One is complete. The object of the other one exists, and its provisioners run.
     let id = begin(journal.as_mut(), 10);
     journal.finish(id, &[edit(10)]);
     begin(journal.as_mut(), 11);
     journal.append(&[edit(11)]);
-    // What an object was is destroyed under its own name.
+    // A replaced object is destroyed under its own key.
     let deposed = |n: usize, key: &str| {
         let name = format!("\"addr\":\"terraform_data.r[{n}]\"");
         let line = edit(n).to_json_line().replace(&name, &format!("{name},\"deposed\":\"{key}\""));
@@ -93,11 +93,11 @@ fn without_the_lock_the_state_is_completed_in_memory_only() {
     let before = (sandbox.names(), sandbox.text("terraform.tfstate"), sandbox.text(JOURNAL));
     let mut store = sandbox.store();
     let reading = store.read().expect("the state is readable");
-    let mut state = reading.state.expect("it is there");
+    let mut state = reading.state.expect("it exists");
     assert_eq!(numbers(Some(&state)), [1, 10]);
     assert!(reading.recovered.is_some_and(|recovered| !recovered.saved));
     assert_eq!((sandbox.names(), sandbox.text("terraform.tfstate"), sandbox.text(JOURNAL)), before);
-    // What is written later has it all, so the journal goes.
+    // Later lines contain everything, so the journal is removed.
     store.write(&mut state).expect("the sandbox can be written");
     let reading = sandbox.recover();
     assert_eq!((numbers(reading.state.as_ref()), reading.recovered), (vec![1, 10], None));
@@ -140,7 +140,7 @@ fn a_journal_cut_anywhere_gives_a_prefix() {
 }
 
 #[test]
-fn a_damaged_journal_is_kept_and_what_is_whole_is_used() {
+fn a_damaged_journal_is_saved_and_its_intact_lines_are_used() {
     let sandbox = Sandbox::new();
     sandbox.save(&mut state_of([1]));
     interrupted(&sandbox, 3);
@@ -172,12 +172,12 @@ fn a_damaged_journal_is_kept_and_what_is_whole_is_used() {
 }
 
 #[test]
-fn a_journal_of_another_snapshot_is_kept_aside() {
+fn a_journal_of_another_snapshot_is_saved_aside() {
     let sandbox = Sandbox::new();
     let mut state = state_of([1]);
     sandbox.save(&mut state);
     interrupted(&sandbox, 1);
-    // Somebody who does not know of journals goes on with the state.
+    // A tool without support for journals changes the state.
     state.apply(edit(2));
     state.serial += 1;
     let mut bytes = Vec::new();
@@ -185,8 +185,12 @@ fn a_journal_of_another_snapshot_is_kept_aside() {
     sandbox.put("terraform.tfstate", &bytes);
     let reading = sandbox.recover();
     assert_eq!((numbers(reading.state.as_ref()), reading.recovered), (vec![1, 2], None));
-    let kept = sandbox.names().into_iter().find(|name| name.contains(".journal.orphan-")).expect("it is kept");
-    let said = reading.diagnostics.iter().next().expect("it is told");
+    let kept = sandbox
+        .names()
+        .into_iter()
+        .find(|name| name.contains(".journal.orphan-"))
+        .expect("the journal is still stored");
+    let said = reading.diagnostics.iter().next().expect("the journal is reported");
     assert_eq!(said.summary, "Journal of an interrupted run does not fit the state");
     for part in [kept.as_str(), "serial 1", "serial 2", "- terraform_data.r[10]", "- terraform_data.r[77] (create)"] {
         assert!(said.detail.contains(part), "{part} is missing in {}", said.detail);
@@ -216,7 +220,7 @@ fn a_state_that_was_half_overwritten_is_completed() {
             assert!(!sandbox.names().contains(&".terraform.tfstate.new".to_owned()));
         }
     }
-    // Somebody else has gone on in the meantime.
+    // Another user has changed the state in the meantime.
     sandbox.put(".terraform.tfstate.new", &old);
     let reading = sandbox.recover();
     assert_eq!(summaries(&reading.diagnostics), ["Unsaved state of an interrupted run"]);
@@ -224,13 +228,13 @@ fn a_state_that_was_half_overwritten_is_completed() {
 }
 
 #[test]
-fn edits_start_from_what_is_on_disk() {
+fn edits_start_from_the_state_on_disk() {
     let sandbox = Sandbox::new();
     sandbox.save(&mut state_of([1]));
     let mut store = sandbox.store();
     store.try_lock(ourselves("test")).expect("the lock is free");
     let mut state = store.read().expect("it was written").state.expect("it was written");
-    // What planning found out about the objects is not on disk yet.
+    // Results of planning are not on disk yet.
     state.apply(edit(2));
     let mut journal = store.journal(&mut state).expect("the sandbox can be written");
     let id = begin(journal.as_mut(), 3);

@@ -5,7 +5,7 @@ use crate::files::faulty::{Fault, Faulty};
 
 const FAULTS: [Fault; 3] = [Fault::Once, Fault::FromThen, Fault::Full];
 
-/// Runs something with a fault at the first, second, third operation, until it is over before the fault.
+/// Runs a function with a fault at the first, second, third operation, until it ends before the fault.
 fn each_fault(faults: &[Fault], mut run: impl FnMut(&Faulty, &str)) {
     for &fault in faults {
         for at in 1.. {
@@ -64,7 +64,7 @@ fn writing() {
 }
 
 #[test]
-fn a_full_disk_while_overwriting_does_not_keep_the_state_from_being_saved() {
+fn a_full_disk_while_overwriting_does_not_prevent_saving() {
     let mut saved_by_renaming = 0;
     each_fault(&[Fault::Full], |faulty, _| {
         let sandbox = Sandbox::new();
@@ -83,7 +83,7 @@ fn a_full_disk_while_overwriting_does_not_keep_the_state_from_being_saved() {
     assert!(saved_by_renaming > 0);
 }
 
-/// An apply of nine operations, two at a time, with a snapshot in the middle. Answers what was reported as done, and
+/// An apply of nine operations, two at a time, with a snapshot in the middle. Returns reported operations, and
 /// what had begun.
 fn apply_with(store: &mut StateFile, reported: &mut Vec<usize>, begun: &mut Vec<usize>) -> Result<(), Diagnostics> {
     let mut state = store.read()?.state.unwrap_or_else(State::empty);

@@ -48,7 +48,7 @@ fn arguments_of_any_type_are_stored_and_read() {
     let inside = |name: &str, argument: &str| arguments.object(name).and_then(|inside| inside.text(argument));
     assert_eq!(inside("endpoints", "s3").as_deref(), Some("http://localhost"));
     assert_eq!(inside("workspaces", "prefix").as_deref(), Some("p-"));
-    // What another version has stored does not get in the way.
+    // A record of another version is ignored.
     let other = fake(&json!({ "bucket": "b", "max_retries": "7", "use_lockfile": [], "gone": 1 }));
     let other = other.arguments();
     assert_eq!((other.whole("max_retries"), other.is_on("use_lockfile")), (Some(7), false));
@@ -70,7 +70,7 @@ fn the_environment_gives_what_the_configuration_leaves_out() {
     assert_eq!(fake(&json!({})).missing(&environment(&[])), ["bucket"]);
     assert!(fake(&json!({})).missing(&set).is_empty());
     let wrong = fake(&json!({})).arguments().resolved(&schema, &environment(&[("FAKE_RETRIES", "many")]));
-    let problems = wrong.expect_err("it is no number");
+    let problems = wrong.expect_err("it is not a number");
     assert_eq!(problems.len(), 1);
 }
 

@@ -1,10 +1,10 @@
-//! Which files there are, what is in them, and which serial a state has.
+//! Names and contents of files, and serials of states.
 
 use std::path::PathBuf;
 
 use super::*;
 use crate::workspace::{is_valid_name, select, selected};
-use crate::{Backend, Saved, WayBack, save_errored};
+use crate::{Backend, Saved, WayBack, WorkspaceRemoval, save_errored};
 
 #[test]
 fn a_state_is_born_changes_and_stays() {
@@ -25,7 +25,7 @@ fn a_state_is_born_changes_and_stays() {
     state.apply(edit(3));
     store.write(&mut state).expect("it can be written");
     assert_eq!(state.serial, 3);
-    // The backup is what was there before the first change of the run.
+    // The backup is the content before the first change of the run.
     assert_eq!(sandbox.names(), ["terraform.tfstate", "terraform.tfstate.backup"]);
     assert_eq!(sandbox.text("terraform.tfstate.backup"), first);
     assert_eq!(numbers(sandbox.recover().state.as_ref()), [1, 2, 3]);
@@ -37,7 +37,7 @@ fn the_lock_leaves_nothing_behind() {
     let mut store = sandbox.store();
     store.try_lock(ourselves("OperationTypePlan")).expect("the lock is free");
     assert_eq!(sandbox.names(), [".terraform.tfstate.lock.info", "terraform.tfstate"]);
-    assert!(store.read().expect("there is nothing to go wrong").state.is_none());
+    assert!(store.read().expect("nothing can fail").state.is_none());
     store.unlock().expect("it is ours");
     assert_eq!(sandbox.names(), Vec::<String>::new());
 }
@@ -100,10 +100,13 @@ fn workspaces_come_and_go() {
     backend.open("b").expect("the sandbox can be written");
     backend.open("a").expect("the sandbox can be written");
     assert_eq!(backend.workspaces().expect("it can be read"), ["default", "a", "b"]);
-    backend.delete_workspace("b").expect("it is there");
+    backend.delete_workspace("b", WorkspaceRemoval::Forced).expect("it exists");
     assert_eq!(backend.workspaces().expect("it can be read"), ["default", "a"]);
-    assert!(backend.delete_workspace("default").is_err());
-    assert!(backend.delete_workspace("..").is_err() && backend.delete_workspace("a/..").is_err());
+    assert!(backend.delete_workspace("default", WorkspaceRemoval::Forced).is_err());
+    assert!(
+        backend.delete_workspace("..", WorkspaceRemoval::Forced).is_err()
+            && backend.delete_workspace("a/..", WorkspaceRemoval::Forced).is_err()
+    );
 
     let data = sandbox.path(".terraform");
     assert_eq!(selected(&Disk, &data), "default");
@@ -143,17 +146,17 @@ fn a_pushed_state_has_to_be_a_successor() {
     let sandbox = Sandbox::new();
     let mut first = state_of([1]);
     sandbox.save(&mut first);
-    let push = |state: &State, force| sandbox.store().push(state, force).map_err(|said| said.iter().count());
+    let push = |state: &State, check| sandbox.store().push(state, check).map_err(|said| said.iter().count());
     let mut next = first.clone();
     next.apply(edit(2));
-    assert!(push(&next, false).is_err(), "same serial, other content");
+    assert!(push(&next, SuccessorCheck::Required).is_err(), "same serial, other content");
     next.serial = 0;
-    assert!(push(&next, false).is_err(), "older");
+    assert!(push(&next, SuccessorCheck::Required).is_err(), "older");
     (next.serial, next.lineage) = (9, "other".into());
-    assert!(push(&next, false).is_err(), "other lineage");
+    assert!(push(&next, SuccessorCheck::Required).is_err(), "other lineage");
     next.lineage = first.lineage.clone();
-    assert_eq!(push(&next, false), Ok(Saved::Changed));
-    assert_eq!(push(&first, true), Ok(Saved::Changed));
+    assert_eq!(push(&next, SuccessorCheck::Required), Ok(Saved::Changed));
+    assert_eq!(push(&first, SuccessorCheck::Skipped), Ok(Saved::Changed));
     assert_eq!(sandbox.recover().state.map(|state| state.serial), Some(1));
 }
 
@@ -164,7 +167,7 @@ fn what_cannot_be_saved_is_in_errored_tfstate() {
     let last = save_errored(&Disk, &sandbox.0, &state_of([1]), None, &way);
     assert_eq!((summaries(&last.diagnostics), last.print), (vec!["Failed to persist state to backend"], None));
     save_errored(&Disk, &sandbox.0, &state_of([1, 2]), None, &way);
-    assert_eq!(sandbox.names().len(), 2, "the older one is kept: {:?}", sandbox.names());
+    assert_eq!(sandbox.names().len(), 2, "the older file is not overwritten: {:?}", sandbox.names());
     let (state, _) = yuba_state::read(sandbox.text("errored.tfstate").as_bytes()).expect("it is a state");
     assert_eq!(numbers(Some(&state)), [1, 2]);
 

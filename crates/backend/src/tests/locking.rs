@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::*;
-use crate::{Alive, LockRefusal};
+use crate::{Alive, LockHolder, LockRefusal};
 
 /// Set for a process that is to hold the lock: the state file, and how to lock it.
 const CHILD: &str = "YUBA_TEST_HOLDS_LOCK";
@@ -87,8 +87,31 @@ fn one_process_at_a_time_and_the_refusal_says_who() {
     let locked = store.try_lock(ourselves("test")).expect("the holder is dead");
     let left = locked.left_behind.expect("it had no time to clean up");
     assert_eq!((left.pid(), left.alive(), left.operation.as_str()), (Some(pid), Alive::No, "OperationTypeApply"));
-    assert!(crate::lock_left_behind(&left).detail.contains("not running any more"));
+    assert!(crate::lock_left_behind(&left).detail.contains("no longer running"));
     store.unlock().expect("it is ours");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_lock_of_a_process_that_has_ended_is_refused_with_the_command_that_releases_it() {
+    let mut child = Command::new("true").spawn().expect("`true` is everywhere");
+    let pid = child.id();
+    child.wait().expect("it is our child");
+    let refused = |info: String, pid: Option<u32>| {
+        let holder = LockHolder { info, ..ourselves("OperationTypeApply") };
+        let refusal = LockRefusal::Held { holder: Some(Box::new(holder.clone())), pid };
+        (holder.id, crate::diagnostics::lock_refused("s3://b/k", &refusal))
+    };
+    let (id, problem) = refused(format!("pid {pid}"), None);
+    assert!(problem.detail.contains(&format!("Process {pid} on this host (")), "{problem:?}");
+    assert!(problem.detail.contains(" ago for OperationTypeApply. That process is no longer running."), "{problem:?}");
+    let command = format!("run `yuba force-unlock {id}`");
+    let hint = |problem: &yuba_syntax::Diagnostic| problem.hint.clone().unwrap_or_default();
+    assert!(hint(&problem).contains(&command), "{problem:?}");
+    // Not for a process that runs, nor for a file, whose lock belongs to another process than the record says.
+    for (info, holds) in [(format!("pid {}", std::process::id()), None), (format!("pid {pid}"), Some(1))] {
+        assert!(hint(&refused(info, holds).1).starts_with("Wait until the other run has ended"));
+    }
 }
 
 #[cfg(unix)]
@@ -105,7 +128,7 @@ fn a_lock_of_opentofu_counts() {
     }
     drop(child.stdin.take());
     child.wait().expect("it is our child");
-    // OpenTofu keeps the file it has opened: what is saved while it waits has to be in that very file.
+    // OpenTofu keeps the file open that it has opened: a save during the wait has to reach that very file.
     store.try_lock(ourselves("test")).expect("the holder has ended");
     store.unlock().expect("it is ours");
 }
@@ -127,11 +150,11 @@ fn opentofu_waits_for_us() {
     assert!(refused());
     store.write(&mut state_of(0..60)).expect("the sandbox can be written");
     #[cfg(target_os = "linux")]
-    assert!(refused(), "saving keeps the lock");
+    assert!(refused(), "the lock is held after saving");
     // Something else in this process looks at the state file.
     drop(std::fs::read(sandbox.state()));
     #[cfg(target_os = "linux")]
-    assert!(refused(), "reading keeps the lock");
+    assert!(refused(), "the lock is held after reading");
     store.unlock().expect("it is ours");
     assert!(!refused());
     let text = std::io::read_to_string(&waiting).expect("it is open");

@@ -4,7 +4,7 @@ use super::*;
 use crate::files::faulty::{Fault, Faulty};
 use crate::{WayBack, save_errored};
 
-/// What another program does to the state file.
+/// Changes of the state file by another program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Deed {
     Remove,
@@ -40,7 +40,7 @@ fn act(sandbox: &Sandbox, deed: Deed) {
         std::fs::rename(sandbox.path("other"), sandbox.state()).expect("the sandbox can be written");
     };
     match deed {
-        Deed::Remove => std::fs::remove_file(sandbox.state()).expect("it is there"),
+        Deed::Remove => std::fs::remove_file(sandbox.state()).expect("it exists"),
         Deed::Older => replace(sandbox.text("older")),
         Deed::Same => replace(sandbox.text("terraform.tfstate")),
         Deed::Truncate => sandbox.put("terraform.tfstate", ""),
@@ -53,13 +53,13 @@ fn act(sandbox: &Sandbox, deed: Deed) {
             sandbox.put("terraform.tfstate", bytes);
         }
         Deed::Directory => {
-            std::fs::rename(&sandbox.0, sandbox.0.with_extension("moved")).expect("it is there");
+            std::fs::rename(&sandbox.0, sandbox.0.with_extension("moved")).expect("it exists");
             std::fs::create_dir(&sandbox.0).expect("its name is free");
         }
     }
 }
 
-/// When it happens.
+/// Moment of the change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moment {
     BeforeSnapshot,
@@ -68,7 +68,7 @@ enum Moment {
 
 /// An apply of three objects with a snapshot in the middle. The state at the end, and what failed.
 fn apply(sandbox: &Sandbox, store: &mut StateFile, moment: Moment, deed: Deed) -> (State, Diagnostics) {
-    let mut state = store.read().expect("it is readable").state.expect("it is there");
+    let mut state = store.read().expect("it is readable").state.expect("it exists");
     let mut journal = store.journal(&mut state).expect("nothing happened yet");
     let mut told = Diagnostics::new();
     for n in [10, 11, 12] {
@@ -95,7 +95,7 @@ fn nothing_is_saved_to_a_file_that_is_not_ours() {
     {
         for locked in [true, false] {
             let label = format!("{deed:?} {moment:?}, locked: {locked}");
-            // Without a lock the same content is as good as the same file.
+            // Without a lock the same content is equivalent to the same file.
             if deed == Deed::Same && !locked {
                 continue;
             }
@@ -108,8 +108,8 @@ fn nothing_is_saved_to_a_file_that_is_not_ours() {
             assert!(told.iter().all(|problem| problem.summary == "Failed to save state"), "{label}");
             let count = told.iter().filter(|problem| problem.detail.contains("Another program re")).count()
                 + told.iter().filter(|problem| problem.detail.contains("Another program emptied")).count();
-            assert_eq!(count, 1, "{label}: told once: {told:?}");
-            // What the other program left is as it was.
+            assert_eq!(count, 1, "{label}: reported once: {told:?}");
+            // The file of the other program is unchanged.
             match deed {
                 Deed::Remove | Deed::Directory => assert!(!sandbox.state().exists(), "{label}"),
                 Deed::Older => assert_eq!(sandbox.text("terraform.tfstate"), sandbox.text("older"), "{label}"),
@@ -129,7 +129,7 @@ fn nothing_is_saved_to_a_file_that_is_not_ours() {
                 WayBack::Push { in_the_way: None } => {}
                 WayBack::Push { in_the_way: Some(path) } => {
                     assert!(matches!(deed, Deed::Overwrite | Deed::OtherState), "{label}");
-                    std::fs::rename(&path, format!("{path}.replaced")).expect("it is there");
+                    std::fs::rename(&path, format!("{path}.replaced")).expect("it exists");
                 }
                 other => panic!("{label}: {other:?}"),
             }
@@ -137,7 +137,7 @@ fn nothing_is_saved_to_a_file_that_is_not_ours() {
             let mut store = sandbox.store();
             take_lock(&mut store);
             store.read().expect("it is readable");
-            assert!(store.push(&pushed, false).is_ok(), "{label}: refused");
+            assert!(store.push(&pushed, SuccessorCheck::Required).is_ok(), "{label}: refused");
             drop(store);
             let reading = sandbox.recover();
             assert_eq!(numbers(reading.state.as_ref()), [1, 2, 10, 11, 12], "{label}");
@@ -152,7 +152,7 @@ fn nothing_is_saved_to_a_file_that_is_not_ours() {
 fn another_run_without_the_lock_is_not_overwritten() {
     let sandbox = sandbox();
     let mut store = sandbox.store();
-    let mut state = store.read().expect("it is readable").state.expect("it is there");
+    let mut state = store.read().expect("it is readable").state.expect("it exists");
     let mut journal = store.journal(&mut state).expect("nothing happened yet");
     let mut other = state_of([1, 2, 30]);
     (other.lineage, other.serial) = (state.lineage.clone(), 3);
@@ -166,7 +166,7 @@ fn another_run_without_the_lock_is_not_overwritten() {
     assert!(told.iter().any(|problem| problem.detail.contains("Another run saved serial 3")), "{told:?}");
     let path = sandbox.state().display().to_string();
     assert_eq!(store.way_back(), WayBack::Merge { path, serial: 3 });
-    assert!(sandbox.store().push(&state, false).is_err(), "it would drop what the other run did");
+    assert!(sandbox.store().push(&state, SuccessorCheck::Required).is_err(), "it would drop what the other run did");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn nothing_begins_when_the_state_was_replaced_before() {
         let sandbox = sandbox();
         let mut store = sandbox.store();
         take_lock(&mut store);
-        let mut state = store.read().expect("it is readable").state.expect("it is there");
+        let mut state = store.read().expect("it is readable").state.expect("it exists");
         act(&sandbox, deed);
         let told = store.journal(&mut state).err().expect("it is not ours");
         assert!(told.iter().all(|problem| problem.detail.contains("No changes were made.")), "{deed:?} {told:?}");
@@ -197,7 +197,7 @@ fn unlocking_removes_no_file_of_others() {
 /// The disk is full from any moment of an apply on: what is reported is recovered, the final state can be pushed, and the
 /// reason is reported once.
 #[test]
-fn a_full_disk_is_told_once_and_the_final_state_can_be_pushed() {
+fn a_full_disk_is_reported_once_and_the_final_state_can_be_pushed() {
     for at in 1.. {
         let faulty = Faulty::new(Fault::Full, at);
         let sandbox = sandbox();
@@ -205,7 +205,7 @@ fn a_full_disk_is_told_once_and_the_final_state_can_be_pushed() {
         if store.try_lock(ourselves("test")).is_err() {
             continue;
         }
-        let mut state = store.read().expect("it is readable").state.expect("it is there");
+        let mut state = store.read().expect("it is readable").state.expect("it exists");
         let mut told = 0;
         let mut reported = vec![1, 2];
         let mut journal = store.journal(&mut state).expect("nothing is written yet");
@@ -224,7 +224,7 @@ fn a_full_disk_is_told_once_and_the_final_state_can_be_pushed() {
         }
         let closed = journal.close(&mut state).map_err(|problems| told += problems.len());
         let label = format!("operation {at}");
-        assert!(told <= 1, "{label}: told {told} times");
+        assert!(told <= 1, "{label}: reported {told} times");
         drop(store);
         if closed.is_err() {
             assert_eq!(told, 1, "{label}");
@@ -234,7 +234,7 @@ fn a_full_disk_is_told_once_and_the_final_state_can_be_pushed() {
             let mut store = sandbox.store();
             take_lock(&mut store);
             store.read().expect("it is readable");
-            assert!(store.push(&state, false).is_ok(), "{label}: refused");
+            assert!(store.push(&state, SuccessorCheck::Required).is_ok(), "{label}: refused");
         }
         let found = numbers(sandbox.recover().state.as_ref());
         assert_eq!(found, numbers(Some(&state)), "{label}");
@@ -245,7 +245,7 @@ fn a_full_disk_is_told_once_and_the_final_state_can_be_pushed() {
     }
 }
 
-/// What has begun can be written down on a disk that is full by then, where the file system can reserve room.
+/// Begun operations can be recorded on a full disk, where the file system can reserve room.
 #[test]
 #[cfg(target_os = "linux")]
 fn room_for_results_is_reserved_before_operations_begin() {
@@ -253,12 +253,12 @@ fn room_for_results_is_reserved_before_operations_begin() {
     let sandbox = sandbox();
     let mut store = sandbox.store();
     take_lock(&mut store);
-    let mut state = store.read().expect("it is readable").state.expect("it is there");
+    let mut state = store.read().expect("it is readable").state.expect("it exists");
     let mut journal = store.journal(&mut state).expect("nothing happened yet");
     let ids: Vec<_> = (10..20).map(|n| begin(journal.as_mut(), n)).collect();
     journal.hand_over().expect("there is room");
     let path = sandbox.path(".terraform.tfstate.journal");
-    let size = || std::fs::metadata(&path).map(|found| (found.len(), found.blocks() * 512)).expect("it is there");
+    let size = || std::fs::metadata(&path).map(|found| (found.len(), found.blocks() * 512)).expect("it exists");
     let (length, room) = size();
     assert!(length < 4096 && room >= length + 10 * 4096, "{length} bytes, room for {room}");
     for (n, id) in (10..20).zip(ids) {
@@ -267,7 +267,7 @@ fn room_for_results_is_reserved_before_operations_begin() {
     }
     journal.flush().expect("there is room");
     // A state that cannot be saved gives back what is not needed.
-    std::fs::remove_file(sandbox.state()).expect("it is there");
+    std::fs::remove_file(sandbox.state()).expect("it exists");
     assert!(journal.close(&mut state).is_err());
     let (length, room) = size();
     assert!(room < length + 8192, "{length} bytes, room for {room}");
@@ -282,7 +282,7 @@ fn backups_of_one_moment_are_files_of_their_own() {
         let mut store =
             LocalBackend::new(Arc::new(Disk), settings.clone()).store("default").expect("it needs no directory");
         take_lock(&mut store);
-        let mut state = store.read().expect("it is readable").state.expect("it is there");
+        let mut state = store.read().expect("it is readable").state.expect("it exists");
         state.apply(edit(n));
         store.write(&mut state).expect("the sandbox can be written");
     }

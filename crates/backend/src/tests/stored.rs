@@ -8,9 +8,9 @@ use crate::fake::{Call, FakeStore, Fault};
 use crate::kit::store::StoreErrorKind::{Conflict, Lasting, LockLost, Transient};
 use crate::kit::{BackendEnvironment, Retries};
 use crate::stored::StoredBackend;
-use crate::{Backend, LastResort, Saved, WayBack, diagnostics, save_errored};
+use crate::{Backend, LastResort, Saved, SuccessorCheck, WayBack, WorkspaceRemoval, diagnostics, save_errored};
 
-/// A store with a name of its own, and a data directory that goes away with the test.
+/// A store with a name of its own, and a data directory that is removed with the test.
 struct Remote {
     sandbox: Sandbox,
     store: Arc<FakeStore>,
@@ -108,10 +108,33 @@ fn a_state_is_compact_json_with_lineage_and_serial() {
     assert_eq!(remote.locked().write(&mut state).ok(), Some(Saved::Changed));
     assert_eq!((state.serial, remote.store.content("default").map(|(_, version)| version)), (2, Some(2)));
     assert!(!remote.store.is_locked("default"), "a store that goes out of use releases its lock");
-    assert!(remote.open().push(&state_of([3]), false).is_ok(), "without lineage it may follow");
+    assert!(remote.open().push(&state_of([3]), SuccessorCheck::Required).is_ok(), "without lineage it may follow");
     let mut other = state_of([4]);
     other.lineage = "other".into();
-    assert!(remote.open().push(&other, false).is_err() && remote.open().push(&other, true).is_ok());
+    assert!(remote.open().push(&other, SuccessorCheck::Required).is_err());
+    assert!(remote.open().push(&other, SuccessorCheck::Skipped).is_ok());
+}
+
+#[test]
+fn a_pushed_state_gets_the_serial_after_its_own_where_it_replaces_another() {
+    let remote = Remote::new("replaced");
+    let serial = || remote.open().read().expect("it can be read").state.map(|state| state.serial);
+    let replaced = |number: u64, object: usize, check| {
+        let mut state = state_of([object]);
+        (state.serial, state.lineage) = (number, "l".into());
+        remote.open().replace(&state, check).ok()
+    };
+    let steps = [
+        ((3, 1, SuccessorCheck::Required), Some(Saved::Changed), 3),
+        ((3, 1, SuccessorCheck::Required), Some(Saved::Unchanged), 3),
+        ((7, 1, SuccessorCheck::Required), Some(Saved::Unchanged), 8),
+        ((9, 2, SuccessorCheck::Required), Some(Saved::Changed), 10),
+        ((2, 4, SuccessorCheck::Required), None, 10),
+        ((2, 4, SuccessorCheck::Skipped), Some(Saved::Changed), 3),
+    ];
+    for ((number, object, check), saved, after) in steps {
+        assert_eq!((replaced(number, object, check), serial()), (saved, Some(after)), "{number} {object}");
+    }
 }
 
 #[test]
@@ -124,7 +147,10 @@ fn workspaces_begin_with_an_empty_state() {
     let state = backend.open("b").expect("it is made").read().expect("it can be read").state.expect("it was made");
     assert_eq!((state.serial, state.is_empty(), remote.store.is_locked("b")), (1, true, false));
     assert_eq!(backend.workspaces().expect("it can be listed"), ["default", "b"]);
-    assert!(backend.delete_workspace("default").is_err() && backend.delete_workspace("b").is_ok());
+    assert!(
+        backend.delete_workspace("default", WorkspaceRemoval::Forced).is_err()
+            && backend.delete_workspace("b", WorkspaceRemoval::Forced).is_ok()
+    );
     assert_eq!(backend.workspaces().expect("it can be listed"), ["default"]);
 }
 
@@ -142,7 +168,7 @@ fn what_leaves_this_process_is_encrypted() {
     let reading = remote.locked().read().expect("the keys are the same");
     assert_eq!(numbers(reading.state.as_ref()), [1, 10]);
     let clear = Remote { sealing: None, ..Remote::new("sealed") };
-    assert!(clear.open().read().is_err(), "it is no state without the keys");
+    assert!(clear.open().read().is_err(), "without the keys it is not a state");
 }
 
 #[test]
@@ -220,7 +246,7 @@ fn requests_that_may_pass_are_repeated() {
 }
 
 #[test]
-fn a_lost_response_does_not_count_as_a_failure() {
+fn a_lost_response_is_not_a_failure() {
     let remote = Remote::new("lost-responses");
     remote.store.script([
         (Call::Lock, Fault::ResponseLost),
@@ -292,8 +318,8 @@ fn a_state_that_cannot_be_saved_is_pushed_later() {
         let command = (kind != Conflict).then_some("yuba state push errored.tfstate");
         assert_eq!(recovered.rescued.as_deref(), command);
         let mut store = remote.locked();
-        let force = kind == Conflict;
-        assert!(store.push(&state, force).is_ok(), "{kind:?}");
+        let check = if kind == Conflict { SuccessorCheck::Skipped } else { SuccessorCheck::Required };
+        assert!(store.push(&state, check).is_ok(), "{kind:?}");
         assert!(remote.journals().is_empty(), "{:?}", remote.journals());
         assert_eq!(numbers(remote.open().read().expect("it is readable").state.as_ref()), [1, 10]);
     }

@@ -1,4 +1,5 @@
-//! The suite over `azurerm` on Azurite. Host names of the public cloud lead to it through a proxy of the test.
+//! The suite over `azurerm` on Azurite. Host names of the public cloud lead to it through a proxy of the test; those of the cloud in China
+//! lead through a relay, too, for outages.
 
 use std::sync::Arc;
 
@@ -7,14 +8,15 @@ use yuba_net::azure::{SharedKey, http_date};
 use yuba_net::http::{ClientOptions, HttpClient, HttpSettings, Method, Proxies, Request, Response, Url};
 use yuba_net::trust::{Authorities, TlsSettings};
 use yuba_testkit::servers::{AZURITE_ACCOUNT, AZURITE_KEY, Azurite, Scheme, azurite, is_installed};
-use yuba_testkit::{Route, Tunnel};
+use yuba_testkit::{Relay, Route, Tunnel};
 
 use crate::Started;
-use crate::subject::{Lazy, Subject};
+use crate::subject::{Lazy, OUTAGE, Subject};
 
 struct Blobs {
     server: Azurite,
     tunnel: Tunnel,
+    relay: Relay,
     more: Json,
 }
 
@@ -47,6 +49,9 @@ impl Subject for Blobs {
             "storage_account_name": AZURITE_ACCOUNT, "container_name": CONTAINER, "key": format!("dir/{state}.tfstate"),
             "access_key": AZURITE_KEY, "timeout_seconds": 5,
         });
+        if state.starts_with(OUTAGE) {
+            arguments["environment"] = json!("china");
+        }
         for (name, value) in self.more.as_object().into_iter().flatten() {
             arguments[name] = value.clone();
         }
@@ -66,13 +71,24 @@ impl Subject for Blobs {
         assert_eq!(response.status, 201, "{}", String::from_utf8_lossy(&response.body));
         true
     }
+    fn interrupt(&self) -> bool {
+        self.relay.cut();
+        true
+    }
+    fn resume(&self) {
+        self.relay.resume();
+    }
 }
 
 fn start(more: Json) -> Option<Started> {
-    let server = azurite(Scheme::Https(&["*.blob.core.windows.net"]))?;
+    let server = azurite(Scheme::Https(&["*.blob.core.windows.net", "*.blob.core.chinacloudapi.cn"]))?;
     let address = server.address().parse().expect("because servers have addresses");
-    let tunnel = Tunnel::start(move |_| Some(Route::Tls(address)));
-    let blobs = Blobs { server, tunnel, more };
+    let relay = Relay::to(server.address());
+    let relayed = relay.address();
+    let tunnel = Tunnel::start(move |host| {
+        Some(Route::Tls(if host.ends_with(".chinacloudapi.cn") { relayed } else { address }))
+    });
+    let blobs = Blobs { server, tunnel, relay, more };
     assert_eq!(blobs.send(Method::PUT, &format!("{CONTAINER}?restype=container"), Some(b"")).status, 201);
     Some(Arc::new(blobs))
 }

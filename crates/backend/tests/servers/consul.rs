@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use serde_json::{Value as Json, json};
-use yuba_backend::{LockHolder, LockRefusal};
+use yuba_backend::{LockHolder, LockRefusal, WorkspaceRemoval};
+use yuba_testkit::Relay;
 use yuba_testkit::servers::{Consul, consul, is_installed};
 
 use crate::Started;
-use crate::relay::Relay;
-use crate::subject::{Lazy, Machine, Subject, unique};
+use crate::subject::{Lazy, Machine, OUTAGE, Subject, unique};
 use crate::suite::{add, numbers, read};
 
 struct OnConsul {
@@ -30,7 +30,7 @@ impl Subject for OnConsul {
     }
     fn arguments(&self, state: &str) -> Json {
         // An outage hits the connections of one test only.
-        let address = match state.starts_with("outage") {
+        let address = match state.starts_with(OUTAGE) {
             true => format!("127.0.0.1:{}", self.relay.port()),
             false => self.server.address(),
         };
@@ -177,7 +177,10 @@ fn a_deleted_workspace_leaves_nothing(consul: &OnConsul) {
     add(&machine, "default", 1);
     save_large(&machine, "dev", 5_000);
     assert!(consul.keys().len() > 3 && consul.keys().contains(&"states/s-env:dev".to_owned()));
-    machine.backend().delete_workspace("dev").unwrap_or_else(|problems| panic!("{problems:?}"));
+    machine
+        .backend()
+        .delete_workspace("dev", WorkspaceRemoval::Forced)
+        .unwrap_or_else(|problems| panic!("{problems:?}"));
     assert_eq!(consul.keys(), ["states/s"]);
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use yuba_testkit::servers::{Fault, HttpLockServer, On, http_lock_server};
 
 use crate::Started;
-use crate::subject::{Abilities, Lazy, Subject};
+use crate::subject::{Abilities, Lazy, OUTAGE, Subject};
 
 /// Each state has a server of its own, so that an outage hits one test only.
 struct Http {
@@ -28,7 +28,7 @@ impl Http {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
     fn of_outages(&self, work: impl Fn(&HttpLockServer)) {
-        self.servers().iter().filter(|(state, _)| state.starts_with("outage")).for_each(|(_, server)| work(server));
+        self.servers().iter().filter(|(state, _)| state.starts_with(OUTAGE)).for_each(|(_, server)| work(server));
     }
 }
 

@@ -10,14 +10,14 @@ use base64::engine::general_purpose::STANDARD;
 use libtest_mimic::{Failed, Trial};
 use serde_json::{Value as Json, json};
 use yuba_backend::kit::Retries;
-use yuba_backend::{BackendConfiguration, BackendEnvironment, Backends, LockRefusal, Storage};
+use yuba_backend::{BackendConfiguration, BackendEnvironment, Backends, LockRefusal, Storage, WorkspaceRemoval};
 use yuba_net::Environment;
 use yuba_state::State;
+use yuba_testkit::Relay;
 use yuba_testkit::servers::{Kubernetes, is_installed, is_required, kubernetes};
 
 use crate::Started;
-use crate::relay::Relay;
-use crate::subject::{Lazy, Machine, Subject, unique};
+use crate::subject::{Lazy, Machine, OUTAGE, Subject, unique};
 use crate::suite::{add, locked, numbers, read};
 
 struct OnKubernetes {
@@ -57,7 +57,7 @@ impl Subject for OnKubernetes {
     fn arguments(&self, state: &str) -> Json {
         let mut arguments = json!({ "secret_suffix": state, "config_path": self.server.kubeconfig() });
         // An outage hits the connections of one test only.
-        if state.starts_with("outage") {
+        if state.starts_with(OUTAGE) {
             arguments["host"] = json!(format!("https://127.0.0.1:{}", self.relay.port()));
         }
         arguments
@@ -128,7 +128,7 @@ fn opened(arguments: &Json) -> Result<Arc<dyn yuba_backend::kit::store::Store>, 
     let kind = backends.find("kubernetes").expect("it is a row of the table");
     match backends.open(&BackendConfiguration::of_json(kind, arguments)) {
         Ok(Storage::Store(store)) => Ok(store),
-        Ok(Storage::Files(_)) => unreachable!("it is not a file"),
+        Ok(_) => unreachable!("it is not a file"),
         Err(problems) => Err(problems.iter().map(|problem| problem.detail.to_string()).collect()),
     }
 }
@@ -187,7 +187,10 @@ fn objects_are_those_of_opentofu(on: &OnKubernetes) {
     assert_eq!(on.object(&format!("{SECRETS}/tfstate-default-{other}"))["metadata"]["labels"], json!({ "team": "a" }));
     // A workspace goes with its Secret and its Lease.
     add(&machine, "gone", 1);
-    machine.backend().delete_workspace("gone").unwrap_or_else(|problems| panic!("{problems:?}"));
+    machine
+        .backend()
+        .delete_workspace("gone", WorkspaceRemoval::Forced)
+        .unwrap_or_else(|problems| panic!("{problems:?}"));
     for path in [format!("{SECRETS}/tfstate-gone-{name}"), format!("{LEASES}/lock-tfstate-gone-{name}")] {
         assert_eq!(on.server.ask("GET", &path, "").status, 404, "{path}");
     }
@@ -260,7 +263,10 @@ fn a_role_is_enough(on: &OnKubernetes) {
     add(&machine, "default", 1);
     add(&machine, "other", 2);
     assert_eq!(machine.backend().workspaces().unwrap_or_else(|problems| panic!("{problems:?}")), ["default", "other"]);
-    machine.backend().delete_workspace("other").unwrap_or_else(|problems| panic!("{problems:?}"));
+    machine
+        .backend()
+        .delete_workspace("other", WorkspaceRemoval::Forced)
+        .unwrap_or_else(|problems| panic!("{problems:?}"));
     assert_eq!(numbers(Some(&read(machine.open("default").as_mut()))), [1]);
 }
 
@@ -379,7 +385,7 @@ fn objects_of_other_programs_are_not_deleted(on: &OnKubernetes) {
     let machine = Machine::new(on, &name);
     let secret = json!({ "metadata": { "name": format!("tfstate-theirs-{name}") }, "stringData": { "password": "x" } });
     assert_eq!(on.server.ask("POST", SECRETS, &secret.to_string()).status, 201);
-    let problems = machine.backend().delete_workspace("theirs").expect_err("it has no label");
+    let problems = machine.backend().delete_workspace("theirs", WorkspaceRemoval::Forced).expect_err("it has no label");
     assert!(problems.iter().any(|problem| problem.detail.contains("tfstate=true")), "{problems:?}");
     assert_eq!(on.server.ask("GET", &format!("{SECRETS}/tfstate-theirs-{name}"), "").status, 200);
 }

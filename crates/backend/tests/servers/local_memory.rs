@@ -19,7 +19,7 @@ impl Subject for Memory {
         json!({})
     }
     fn abilities(&self) -> Abilities {
-        Abilities { is_memory: true, notices_lost_locks: false, ..Abilities::default() }
+        Abilities { is_memory: true, has_server: false, notices_lost_locks: false, ..Abilities::default() }
     }
 }
 
@@ -33,7 +33,7 @@ impl Subject for Scripted {
         json!({ "bucket": state })
     }
     fn abilities(&self) -> Abilities {
-        Abilities { server_journal: true, ..Abilities::default() }
+        Abilities { server_journal: true, has_server: false, ..Abilities::default() }
     }
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
         FakeStore::of_bucket(state).put("default", content);

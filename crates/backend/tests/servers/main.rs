@@ -12,10 +12,12 @@ mod kubernetes;
 mod local_memory;
 mod pg;
 mod pg_cuts;
-mod relay;
+mod pg_rows;
 mod s3;
 mod subject;
 mod suite;
+mod tfe;
+mod tfe_api;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,6 +37,7 @@ fn subjects() -> Vec<Lazy> {
     all.extend(pg::subjects());
     all.extend(s3::subjects());
     all.extend(azurite::subjects());
+    all.extend(tfe::subjects());
     all
 }
 
@@ -60,6 +63,8 @@ fn main() -> ExitCode {
     trials.extend(consul::trials());
     trials.extend(kubernetes::trials());
     trials.extend(pg::trials());
+    trials.extend(pg_rows::trials());
+    trials.extend(tfe_api::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();
     conclusion.exit_code()

@@ -1,5 +1,6 @@
 //! `backend "pg"` on PostgreSQL: the suite, and what is particular to it.
 
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -8,32 +9,36 @@ use serde_json::{Value as Json, json};
 use yuba_backend::kit::Retries;
 use yuba_backend::{BackendConfiguration, BackendEnvironment, Backends, LockRefusal};
 use yuba_net::Environment;
+use yuba_testkit::Relay;
 use yuba_testkit::servers::{PostgreSql, is_installed, is_required, postgresql};
 
 use crate::Started;
-use crate::subject::{Abilities, Lazy, Machine, Subject, unique};
+use crate::subject::{Abilities, Lazy, Machine, OUTAGE, Subject, unique};
 use crate::suite::{add, edit, locked, numbers, read, write};
 
-const DATABASE: &str = "tofu_state";
+pub(crate) const DATABASE: &str = "tofu_state";
 
-struct Pg {
-    server: PostgreSql,
+pub(crate) struct Pg {
+    pub(crate) server: PostgreSql,
+    relay: Relay,
     users: Users,
+    layout: &'static str,
 }
 
 /// Who uses a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Users {
+pub(crate) enum Users {
     /// Tests that run at the same time.
     Many,
     /// One test, which may stop it.
     One,
 }
 
-fn start(users: Users) -> Option<Pg> {
+pub(crate) fn start(users: Users, layout: &'static str) -> Option<Pg> {
     let server = postgresql()?;
     server.create_database(DATABASE);
-    Some(Pg { server, users })
+    let relay = Relay::to(format!("127.0.0.1:{}", server.port()));
+    Some(Pg { server, relay, users, layout })
 }
 
 impl Subject for Pg {
@@ -41,35 +46,51 @@ impl Subject for Pg {
         "pg"
     }
     fn arguments(&self, state: &str) -> Json {
-        json!({ "conn_str": self.server.url(DATABASE), "schema_name": state })
+        let mut url = self.server.url(DATABASE);
+        if self.users == Users::Many && state.starts_with(OUTAGE) {
+            url = url.replace(&format!(":{}/", self.server.port()), &format!(":{}/", self.relay.port()));
+        }
+        json!({ "conn_str": url, "schema_name": state, "layout": self.layout })
     }
     fn abilities(&self) -> Abilities {
         Abilities { server_journal: true, ..Abilities::default() }
     }
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
+        if self.layout != "state" {
+            return false;
+        }
         // The column is text.
         let Some(text) = std::str::from_utf8(content).ok().filter(|text| !text.contains('\0')) else { return false };
         self.server.sql(DATABASE, &format!("update \"{state}\".states set data = $text${text}$text$"));
         true
     }
     fn interrupt(&self) -> bool {
-        if self.users == Users::One {
-            self.server.kill();
+        match self.users {
+            Users::One => self.server.kill(),
+            Users::Many => self.relay.cut(),
         }
-        self.users == Users::One
+        true
     }
     fn resume(&self) {
-        self.server.restart();
+        match self.users {
+            Users::One => self.server.restart(),
+            Users::Many => self.relay.resume(),
+        }
     }
 }
 
 pub(crate) fn subjects() -> Vec<Lazy> {
-    let start = || start(Users::Many).map(|pg| Arc::new(pg) as Started);
-    vec![Lazy::new("pg on PostgreSQL", "postgresql", is_installed("postgresql"), start)]
+    let of_states: fn() -> Option<Started> = || start(Users::Many, "state").map(|pg| Arc::new(pg) as Started);
+    let of_rows: fn() -> Option<Started> = || start(Users::Many, "resources").map(|pg| Arc::new(pg) as Started);
+    let is_there = is_installed("postgresql");
+    vec![
+        Lazy::new("pg on PostgreSQL", "postgresql", is_there, of_states),
+        Lazy::new("pg with rows on PostgreSQL", "postgresql", is_there, of_rows),
+    ]
 }
 
 /// The server of the tests below. They do not stop it.
-static SERVER: LazyLock<Option<Pg>> = LazyLock::new(|| start(Users::Many));
+static SERVER: LazyLock<Option<Pg>> = LazyLock::new(|| start(Users::Many, "state"));
 
 type Test = fn(&Pg);
 
@@ -78,16 +99,18 @@ pub(crate) fn trials() -> Vec<Trial> {
     let shared: &[(&str, Test)] = &[
         ("two writers take turns 100 times", two_writers_take_turns),
         ("a connection that breaks at any request loses nothing", |pg| {
-            crate::pg_cuts::a_cut_at_any_request_loses_nothing(pg, pg.server.port());
+            crate::pg_cuts::a_cut_at_any_request_loses_nothing(pg, pg.server.port(), "state");
         }),
         ("two machines create a state one after the other", two_machines_create_a_state),
         ("a lock that its session lost refuses writes", a_lock_that_its_session_lost_refuses_writes),
+        ("a live session without its lock refuses writes", a_live_session_without_its_lock_refuses_writes),
         ("a refused lock names the session of another program", a_refused_lock_names_another_program),
         ("a wrong password is named and not shown", a_wrong_password_is_named),
         ("a missing database is named", a_missing_database_is_named),
         ("a missing permission is named", a_missing_permission_is_named),
         ("a role without CREATE uses an existing table", a_role_without_create_uses_an_existing_table),
         ("certificates are verified as sslmode says", certificates_are_verified),
+        ("a client certificate identifies the role", a_client_certificate_identifies),
         ("the socket and settings of the server are used", the_socket_is_used),
     ];
     let own: &[(&str, Test)] = &[
@@ -106,14 +129,14 @@ pub(crate) fn trials() -> Vec<Trial> {
         all.push(trial(name, Box::new(run)));
     }
     for (name, test) in own {
-        let run = move || start(Users::One).as_ref().map(test).ok_or_else(missing);
+        let run = move || start(Users::One, "state").as_ref().map(test).ok_or_else(missing);
         all.push(trial(name, Box::new(run)));
     }
     all
 }
 
 /// The problem with a connection string, in words. None if the backend opens.
-fn refused(arguments: &Json, variables: &[(&str, &str)]) -> Option<String> {
+pub(crate) fn refused(arguments: &Json, variables: &[(&str, &str)]) -> Option<String> {
     let data_dir = std::env::temp_dir().join(unique("yuba-pg"));
     let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let variables = Environment::new(variables, Some(data_dir.join("home")), data_dir.clone());
@@ -182,6 +205,29 @@ fn a_lock_that_its_session_lost_refuses_writes(pg: &Pg) {
     assert!(store.unlock().is_err());
     assert_eq!(numbers(Some(&read(machine.open("default").as_mut()))), [1]);
     add(&machine, "default", 3);
+}
+
+fn a_live_session_without_its_lock_refuses_writes(pg: &Pg) {
+    let name = unique("unlocked");
+    let machine = Machine::new(pg, &name);
+    add(&machine, "default", 1);
+    // The first write releases the lock of its own session.
+    let function = "returns trigger language plpgsql as $$ begin perform pg_advisory_unlock_all(); return new; end $$";
+    pg.server.sql(
+        DATABASE,
+        &format!(
+            "create function \"{name}\".release() {function}; \
+             create trigger release after update on \"{name}\".states for each row execute function \"{name}\".release()"
+        ),
+    );
+    let mut store = locked(&machine, "default");
+    let mut state = read(store.as_mut());
+    state.apply(edit(2));
+    write(store.as_mut(), &mut state);
+    state.apply(edit(4));
+    let problems = store.write(&mut state).expect_err("the session does not hold the lock");
+    assert!(problems.iter().any(|problem| problem.code.id == "state-lock-lost"), "{problems:?}");
+    assert_eq!(numbers(Some(&read(machine.open("default").as_mut()))), [1, 2]);
 }
 
 fn a_refused_lock_names_another_program(pg: &Pg) {
@@ -279,6 +325,28 @@ fn a_role_without_create_uses_an_existing_table(pg: &Pg) {
     let restarted = machine.restarted(&Granted(pg), &name);
     let recovered = locked(&restarted, "default").read().unwrap_or_else(|problems| panic!("{problems:?}"));
     assert_eq!(numbers(recovered.state.as_ref()), [1, 2, 10]);
+}
+
+fn a_client_certificate_identifies(pg: &Pg) {
+    let Some(certificate) = pg.server.certificate() else { return };
+    let schema = unique("certified");
+    pg.server
+        .sql(DATABASE, &format!("create role certified login; create schema \"{schema}\" authorization certified"));
+    let authority = certificate.authority.display().to_string();
+    let (own, own_key) = certificate.client("certified");
+    let (other, other_key) = certificate.client("stranger");
+    let with = |more: &str| {
+        let parameters = format!("sslmode=verify-full&sslrootcert={authority}{more}");
+        let url = connection(pg, "certified", DATABASE, &parameters);
+        refused(&json!({ "conn_str": url, "schema_name": schema, "skip_schema_creation": true }), &[])
+    };
+    let pair = |certificate: &Path, key: &Path| format!("&sslcert={}&sslkey={}", certificate.display(), key.display());
+    assert_eq!(with(&pair(&own, &own_key)), None);
+    let message = with("").expect("the server requires a certificate");
+    assert!(message.contains("certificate"), "{message}");
+    let message = with(&pair(&other, &other_key)).expect("it belongs to another role");
+    assert!(message.contains("certified"), "{message}");
+    assert!(with(&pair(&own, &other_key)).is_some(), "the key belongs to another certificate");
 }
 
 fn certificates_are_verified(pg: &Pg) {

@@ -23,12 +23,13 @@ enum Lost {
 /// A connection to the server that is cut once.
 struct Proxy {
     port: u16,
+    layout: &'static str,
     cut: Arc<AtomicBool>,
 }
 
 impl Proxy {
     /// Cuts the connection at a request, counted over all connections.
-    fn start(server: u16, at: usize, lost: Lost) -> Proxy {
+    fn start((server, layout): (u16, &'static str), at: usize, lost: Lost) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
         let port = listener.local_addr().expect("it is bound").port();
         let (cut, requests) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -65,7 +66,7 @@ impl Proxy {
                 });
             }
         });
-        Proxy { port, cut }
+        Proxy { port, layout, cut }
     }
 }
 
@@ -85,7 +86,7 @@ impl Subject for Proxy {
     }
     fn arguments(&self, state: &str) -> Json {
         let url = format!("postgres://tofu@127.0.0.1:{}/tofu_state?sslmode=disable", self.port);
-        json!({ "conn_str": url, "schema_name": state })
+        json!({ "conn_str": url, "schema_name": state, "layout": self.layout })
     }
     fn abilities(&self) -> Abilities {
         Abilities { server_journal: true, ..Abilities::default() }
@@ -109,13 +110,13 @@ fn run(store: &mut dyn StateStore, machine: &Machine, is_finished: &mut bool) ->
 }
 
 /// Cuts the connection at the first request, then at the second, until a run has no more requests.
-pub(crate) fn a_cut_at_any_request_loses_nothing(direct: &dyn Subject, port: u16) {
+pub(crate) fn a_cut_at_any_request_loses_nothing(direct: &dyn Subject, port: u16, layout: &'static str) {
     for lost in [Lost::Request, Lost::Response] {
         for at in 0.. {
             let name = unique("cut");
             let label = format!("{lost:?} {at}");
             add(&Machine::new(direct, &name), "default", 1);
-            let proxy = Proxy::start(port, at, lost);
+            let proxy = Proxy::start((port, layout), at, lost);
             let machine = Machine::new(&proxy, &name);
             let mut is_finished = false;
             let mut store = machine.open("default");

@@ -6,10 +6,11 @@ use serde_json::{Value as Json, json};
 use yuba_net::aws::{Aws, AwsSettings, Service};
 use yuba_net::http::{HttpClient, HttpSettings, Method, Request, Url};
 use yuba_net::{Environment, Secret};
+use yuba_testkit::Relay;
 use yuba_testkit::servers::{Moto, S3Server, is_installed, minio, moto, versitygw};
 
 use crate::Started;
-use crate::subject::{Abilities, Lazy, Subject};
+use crate::subject::{Abilities, Lazy, OUTAGE, Subject};
 
 const BUCKET: &str = "states";
 const TABLE: &str = "locks";
@@ -25,6 +26,14 @@ fn arguments(url: &str, access_key: &str, secret_key: &str, state: &str) -> Json
         "use_path_style": true,
         "encrypt": false,
     })
+}
+
+/// The URL of the server for a state: through the relay where its test has an outage.
+fn url(server: &str, relay: &Relay, state: &str) -> String {
+    match state.starts_with(OUTAGE) {
+        true => format!("http://{}", relay.address()),
+        false => server.to_owned(),
+    }
 }
 
 fn with(mut arguments: Json, more: &Json) -> Json {
@@ -44,6 +53,7 @@ enum Locks {
 
 struct OnMoto {
     server: Moto,
+    relay: Relay,
     locks: Locks,
 }
 
@@ -51,7 +61,8 @@ fn on_moto(locks: Locks) -> Option<Started> {
     let server = moto()?;
     server.create_bucket(BUCKET);
     server.create_lock_table(TABLE);
-    Some(Arc::new(OnMoto { server, locks }))
+    let relay = Relay::to(server.address());
+    Some(Arc::new(OnMoto { server, relay, locks }))
 }
 
 impl Subject for OnMoto {
@@ -59,7 +70,7 @@ impl Subject for OnMoto {
         "s3"
     }
     fn arguments(&self, state: &str) -> Json {
-        let arguments = arguments(&self.server.url(), "AKIATEST", "secret", state);
+        let arguments = arguments(&url(&self.server.url(), &self.relay, state), "AKIATEST", "secret", state);
         with(
             arguments,
             &match self.locks {
@@ -78,23 +89,33 @@ impl Subject for OnMoto {
         self.server.s3("PUT", &format!("/{BUCKET}/dir/{state}.tfstate"), text);
         true
     }
+    fn interrupt(&self) -> bool {
+        self.relay.cut();
+        true
+    }
+    fn resume(&self) {
+        self.relay.resume();
+    }
 }
 
 /// A server that verifies signatures.
-struct Signed(S3Server);
+struct Signed {
+    server: S3Server,
+    relay: Relay,
+}
 
 impl Signed {
     fn request(&self, method: Method, path: &str, body: &[u8]) {
         let settings = AwsSettings {
             region: Some("us-east-1".to_owned()),
-            access_key: Some(self.0.access_key().to_owned()),
-            secret_key: Some(Secret::new(self.0.secret_key())),
+            access_key: Some(self.server.access_key().to_owned()),
+            secret_key: Some(Secret::new(self.server.secret_key())),
             ..AwsSettings::default()
         };
         let client = HttpClient::new(HttpSettings::default());
         let aws = Aws::new(settings, &Environment::default(), client, Arc::new(|path: &_| std::fs::read(path)));
         let aws = aws.expect("credentials are arguments");
-        let url = Url::parse(&format!("{}{path}", self.0.url())).expect("it is a URL");
+        let url = Url::parse(&format!("{}{path}", self.server.url())).expect("it is a URL");
         let request = Request { method, body: Some(body.to_vec()), ..Request::new(url) };
         let request = aws.sign(request, Service::S3).expect("credentials are arguments");
         let response = aws.client().get(&request).expect("the server answers");
@@ -103,7 +124,8 @@ impl Signed {
 }
 
 fn signed(server: S3Server) -> Started {
-    let server = Signed(server);
+    let relay = Relay::to(server.address());
+    let server = Signed { server, relay };
     server.request(Method::PUT, &format!("/{BUCKET}"), b"");
     Arc::new(server)
 }
@@ -113,7 +135,8 @@ impl Subject for Signed {
         "s3"
     }
     fn arguments(&self, state: &str) -> Json {
-        let arguments = arguments(&self.0.url(), self.0.access_key(), self.0.secret_key(), state);
+        let url = url(&self.server.url(), &self.relay, state);
+        let arguments = arguments(&url, self.server.access_key(), self.server.secret_key(), state);
         with(
             arguments,
             &json!({
@@ -130,6 +153,13 @@ impl Subject for Signed {
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
         self.request(Method::PUT, &format!("/{BUCKET}/dir/{state}.tfstate"), content);
         true
+    }
+    fn interrupt(&self) -> bool {
+        self.relay.cut();
+        true
+    }
+    fn resume(&self) {
+        self.relay.resume();
     }
 }
 

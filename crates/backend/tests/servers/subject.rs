@@ -1,11 +1,13 @@
 //! A backend on a server: which arguments reach it, what it can do, and how to disturb it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
+use yuba_addrs::Hostname;
 use yuba_backend::fake::FAKE;
 use yuba_backend::kit::Retries;
 use yuba_backend::{Backend, BackendConfiguration, BackendEnvironment, Backends, LockHolder, StateStore, Storage};
@@ -15,6 +17,9 @@ use yuba_net::discovery::Services;
 use yuba_net::http::{ClientOptions, HttpClient, HttpSettings};
 
 use crate::Started;
+
+/// The beginning of the names of states in tests that interrupt their server. The other tests go on meanwhile.
+pub(crate) const OUTAGE: &str = "outage";
 
 /// A backend on a server that runs.
 pub(crate) trait Subject: Send + Sync {
@@ -30,6 +35,14 @@ pub(crate) trait Subject: Send + Sync {
     fn workspace(&self) -> &'static str {
         "feature-x_1.2"
     }
+    /// The workspace that takes the place of `default`, for a backend without one.
+    fn main_workspace(&self) -> &'static str {
+        "default"
+    }
+    /// Services of hosts that a CLI configuration sets, with which the state is reached.
+    fn services(&self, _state: &str) -> BTreeMap<Hostname, Map<String, Json>> {
+        BTreeMap::new()
+    }
     /// How its HTTP client differs from that of a run without CLI configuration.
     fn client_options(&self) -> ClientOptions {
         ClientOptions::default()
@@ -43,7 +56,8 @@ pub(crate) trait Subject: Send + Sync {
     fn overwrite(&self, _state: &str, _content: &[u8]) -> bool {
         false
     }
-    /// Makes the server unreachable until [`Subject::resume`]. Returns false if the test does not know how.
+    /// Makes the server unreachable for states whose names begin with [`OUTAGE`], until [`Subject::resume`]. Returns false if the test
+    /// does not know how.
     fn interrupt(&self) -> bool {
         false
     }
@@ -68,6 +82,8 @@ pub(crate) struct Abilities {
     pub(crate) server_journal: bool,
     /// A running apply notices that its lock is gone.
     pub(crate) notices_lost_locks: bool,
+    /// States are on a server, which can be unreachable.
+    pub(crate) has_server: bool,
 }
 
 impl Default for Abilities {
@@ -81,6 +97,7 @@ impl Default for Abilities {
             is_memory: false,
             server_journal: false,
             notices_lost_locks: true,
+            has_server: true,
         }
     }
 }
@@ -131,6 +148,7 @@ pub(crate) fn stop_all() {
 pub(crate) struct Machine {
     pub(crate) backends: Backends,
     pub(crate) storage: Storage,
+    main_workspace: &'static str,
     data_dir: PathBuf,
 }
 
@@ -156,7 +174,7 @@ impl Machine {
         let variables = Environment::new(variables, Some(home), data_dir.clone());
         let client = HttpClient::new(HttpSettings::default()).with_options(subject.client_options());
         let credentials = Arc::new(Credentials::new(Default::default(), &variables));
-        let services = Arc::new(Services::new(client, credentials, Default::default()));
+        let services = Arc::new(Services::new(client, credentials, subject.services(state)));
         let environment = BackendEnvironment {
             services,
             retries: Retries { attempts: 4, pause: Duration::from_millis(50), longest: Duration::from_millis(500) },
@@ -168,7 +186,7 @@ impl Machine {
         let problems = configuration.check();
         assert!(!problems.has_errors(), "{problems:?}");
         let storage = backends.open(&configuration).unwrap_or_else(|problems| panic!("{problems:?}"));
-        Machine { backends, storage, data_dir }
+        Machine { backends, storage, main_workspace: subject.main_workspace(), data_dir }
     }
 
     /// The same working directory in a new process.
@@ -180,7 +198,8 @@ impl Machine {
                 self.backends.open(&configuration).unwrap_or_else(|problems| panic!("{problems:?}"))
             }
         };
-        Machine { backends: self.backends.clone(), storage, data_dir: PathBuf::new() }
+        let (backends, main_workspace) = (self.backends.clone(), self.main_workspace);
+        Machine { backends, storage, main_workspace, data_dir: PathBuf::new() }
     }
 
     /// Another machine. It shares nothing but the server.
@@ -196,6 +215,7 @@ impl Machine {
     }
 
     pub(crate) fn open(&self, workspace: &str) -> Box<dyn StateStore> {
+        let workspace = if workspace == "default" { self.main_workspace } else { workspace };
         self.backend().open(workspace).unwrap_or_else(|problems| panic!("{problems:?}"))
     }
 

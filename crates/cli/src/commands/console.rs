@@ -1,6 +1,7 @@
 //! `yuba console`: type an expression, see its value.
 
 mod diagnostics;
+mod history;
 mod interactive;
 
 use std::io::{BufRead as _, IsTerminal as _};
@@ -24,7 +25,8 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "Try expressions at an interactive command prompt",
     usage: "[options]",
     about: "Reads expressions and prints their values.\n\n\
-            On a terminal it supports line editing, a history and completion of function names with Tab. An expression \
+            On a terminal it supports line editing, a history across sessions, and completion of names, attributes and functions with \
+            Tab. A line that starts with a space is not recorded. An expression \
             with an open bracket continues on the next line. With other input, it evaluates line by line and stops at the \
             first error.\n\n\
             The command never changes the state.",
@@ -70,17 +72,17 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let settings = ConsoleSettings::resolve(args)?;
     let mut session = ConsoleSession::new(Project::new(project(args)));
     match session.read(&settings.state) {
-        Ok(problems) => terminal.report_spaced(&settings.deprecation.wanted(problems), session.sources()),
+        Ok(problems) => terminal.report(&settings.deprecation.wanted(problems), session.sources()),
         Err(problems) => return Err(Failure::Failed(problems, session.sources().clone())),
     }
     if std::io::stdin().is_terminal() {
-        interactive::run(terminal, &mut session)
+        interactive::run(terminal, &mut session, args.hosts.environment())
     } else {
         piped(terminal, &mut session)
     }
 }
 
-/// Evaluates standard input line by line; the first mistake ends it.
+/// Evaluates standard input line by line; the first error ends it.
 fn piped(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
     let mut stdin = std::io::stdin().lock();
     let mut line = Vec::new();
@@ -109,13 +111,13 @@ fn piped(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
         }
     }
     if open {
-        // Quirk: this is no failure in OpenTofu, which does not even mention it.
+        // Quirk: OpenTofu does not fail here, and does not report it.
         terminal.err("The input ended inside an open bracket; its last expression was not evaluated.\n");
     }
     Ok(0)
 }
 
-/// The text of an answer that is not about leaving or a mistake. Quirk: warnings are not shown.
+/// The output of a line other than `exit` and errors. Quirk: warnings are not shown.
 fn shown(answer: &ConsoleAnswer) -> String {
     match answer {
         ConsoleAnswer::Value(value, _) => format_value(value),

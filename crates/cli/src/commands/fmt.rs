@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use yuba_session::format::{self, FormatRequest, Formatted, Problems};
 use yuba_syntax::{Diagnostic, Sources};
+use yuba_view::annotations::github;
 use yuba_view::diff;
 
 use super::{Command, JsonForm, Run};
+use crate::annotations::FORMAT;
 use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
@@ -32,6 +34,7 @@ pub(crate) const COMMAND: Command = Command {
             "Check the style without writing files. Exit with 3 if a file is not in the canonical style.",
         ),
         Flag::switch("recursive", "Format files in subdirectories too."),
+        FORMAT,
     ],
     json: JsonForm::None,
     long_help: false,
@@ -60,7 +63,7 @@ enum Input {
     Targets(Vec<PathBuf>),
 }
 
-/// What to print for each file.
+/// Output for each file.
 struct Show {
     names: bool,
     diffs: bool,
@@ -91,6 +94,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut each = |formatted: Formatted| {
         all_canonical &= !formatted.is_changed();
         present(terminal, &formatted, &show);
+        if check && formatted.is_changed() {
+            annotate(terminal, &formatted);
+        }
     };
     let Problems { diagnostics, sources } = match input {
         Input::StandardInput => {
@@ -121,6 +127,16 @@ fn present(terminal: &mut Terminal, formatted: &Formatted, show: &Show) {
     if show.results {
         terminal.out_bytes(&formatted.result);
     }
+}
+
+/// Annotates the first line that is not in the canonical style.
+fn annotate(terminal: &mut Terminal, formatted: &Formatted) {
+    let Some(repository) = terminal.annotations() else { return };
+    let lines = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let (old, new) = (lines(&formatted.source), lines(&formatted.result));
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let line = github::not_canonical(&formatted.name, same + 1, repository);
+    terminal.annotate(&line);
 }
 
 fn read_stdin() -> Result<Vec<u8>, Failure> {

@@ -6,7 +6,10 @@ use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_eval::tree::Purpose;
 use yuba_net::Environment;
 use yuba_plan::{Event, Phase};
-use yuba_session::{ConfigurationCheck, LoadOptions, Loaded, LockOptions, Progress, Project, ProjectSettings};
+use yuba_session::{
+    ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Progress, Project, ProjectSettings,
+    RemoteWorkspaces,
+};
 use yuba_syntax::{Diagnostics, SourceFile, Sources};
 
 use super::{Command, JsonForm, Run};
@@ -61,7 +64,7 @@ impl ImportSettings {
         let [address, id] = args.positional.as_slice() else {
             return Err(Failure::Usage(diagnostics::import_arguments().into()));
         };
-        let state = state_access::flags(args)?;
+        let state = state_access::flags_of_change(args)?;
         let mut project = project(args);
         if let Some(dir) = args.text("config").filter(|dir| !dir.is_empty()) {
             project.dir = dir.to_owned();
@@ -71,6 +74,8 @@ impl ImportSettings {
             state,
             parallelism: operate::parallelism(args)?,
             check: ConfigurationCheck::Evaluated,
+            remote: RemoteWorkspaces::Accepted,
+            processes: EarlyProcesses::ForValidation,
         };
         Ok(ImportSettings {
             address: address.clone(),
@@ -78,7 +83,7 @@ impl ImportSettings {
             project,
             lock,
             prompts: Prompts::resolve(args, environment),
-            output: OutputSettings::resolve(args, environment)?,
+            output: OutputSettings::resolve(args, environment, None)?,
         })
     }
 }
@@ -96,8 +101,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         let problem = diagnostics::no_configuration_to_import_to(project.dir());
         return operate::failed(&mut output, &problem.into(), &Sources::new());
     }
-    let options = LoadOptions::new(Purpose::Use).without_tests().asking(prompts.ask(output.is_json()));
-    let loaded = match project.load(options).and_then(Loaded::ready) {
+    let options = LoadOptions::new(Purpose::Use).without_tests().asking(prompts.ask(&output));
+    let loaded = project.load(options).and_then(Loaded::ready).and_then(Loaded::with_stored_variables);
+    let loaded = match loaded {
         Ok(loaded) => loaded,
         Err(refusal) => return operate::failed(&mut output, &refusal.problems, &refusal.sources),
     };

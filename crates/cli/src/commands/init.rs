@@ -2,8 +2,10 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use yuba_eval::inputs::Ask;
+use yuba_install::providers::installing::InstallEvent;
 use yuba_session::backend::StateFlags;
 use yuba_session::install::{self, InitEvent, InitRequest, Versions};
 use yuba_session::migration::CopyApproval;
@@ -20,6 +22,7 @@ use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask, may_ask};
 use crate::signals::Cancel;
+use crate::state_access::IGNORE_REMOTE_VERSION;
 use crate::terminal::Terminal;
 use crate::typing::{self, Unseen};
 
@@ -53,7 +56,7 @@ pub(crate) const COMMAND: Command = Command {
             "MODE",
             "Mode of the dependency lock file. With \"readonly\" it is verified and not changed.",
         ),
-        Flag::switch("ignore-remote-version", ""),
+        IGNORE_REMOTE_VERSION,
         JSON,
         JSON_INTO,
         TEST_DIR,
@@ -111,7 +114,7 @@ impl InitSettings {
             force_copy,
             may_prompt: !json.is_on && may_ask(args),
             ask: if json.is_on { None } else { ask(args) },
-            state: crate::state_access::flags(args)?,
+            state: crate::state_access::flags_of_change(args)?,
             modules: args.is_on("get"),
             from_module: args.non_empty("from-module").map(str::to_owned),
             upgrade: args.is_on("upgrade"),
@@ -153,8 +156,15 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     };
     // Starts with the installation of packages. During prompts before it, Ctrl-C ends the process as usual.
     let mut cancel: Option<(Cancel, &str)> = None;
+    let mut subject = "Yuba";
+    let mut summary = Summary::new();
     let outcome = install::init(request, &mut |event| {
+        summary.event(&event);
         let what = match &event {
+            InitEvent::CloudBackend => {
+                subject = "Cloud backend";
+                None
+            }
             InitEvent::Modules { .. } | InitEvent::Copying(_) => Some("Module installation"),
             InitEvent::Providers => Some("Provider installation"),
             _ => None,
@@ -173,11 +183,57 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     if cancel.is_some_and(|(cancel, what)| cancel.reported(&mut messages, what, problems)) {
         return Ok(1);
     }
-    conclude(&mut messages, outcome)
+    let code = conclude(&mut messages, outcome, subject)?;
+    if code == 0 && messages.terminal().is_watched() {
+        messages.show(&summary.text(summary.begun.elapsed()));
+    }
+    Ok(code)
 }
 
-/// Prints the result of an initialization.
-fn conclude(messages: &mut Messages<'_>, outcome: install::InitOutcome) -> Outcome {
+/// Packages that an initialization has installed.
+struct Summary {
+    begun: Instant,
+    modules: usize,
+    downloaded: usize,
+    cached: usize,
+}
+
+impl Summary {
+    fn new() -> Summary {
+        Summary { begun: Instant::now(), modules: 0, downloaded: 0, cached: 0 }
+    }
+
+    fn event(&mut self, event: &InitEvent) {
+        match event {
+            InitEvent::Downloading { .. } => self.modules += 1,
+            InitEvent::Provider(InstallEvent::Installed { .. }) => self.downloaded += 1,
+            InitEvent::Provider(InstallEvent::FromCache(..)) => self.cached += 1,
+            _ => {}
+        }
+    }
+
+    /// A line for a terminal, empty if nothing was installed.
+    fn text(&self, took: Duration) -> String {
+        let counted = |count: usize, what: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {what}")),
+            _ => Some(format!("{count} {what}s")),
+        };
+        let cached = counted(self.cached, "provider").map(|text| text + " from the shared cache");
+        let parts = [counted(self.modules, "module"), counted(self.downloaded, "provider"), cached];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        match parts.as_slice() {
+            [] => String::new(),
+            [first @ .., last] if !first.is_empty() => {
+                format!("\nInstalled {} and {last} in {:.1} s.\n", first.join(", "), took.as_secs_f64())
+            }
+            all => format!("\nInstalled {} in {:.1} s.\n", all.join(", "), took.as_secs_f64()),
+        }
+    }
+}
+
+/// Prints the result of an initialization of this subject.
+fn conclude(messages: &mut Messages<'_>, outcome: install::InitOutcome, subject: &str) -> Outcome {
     match outcome {
         install::InitOutcome::Empty => {
             let text = "Yuba initialized in an empty directory!";
@@ -199,8 +255,11 @@ fn conclude(messages: &mut Messages<'_>, outcome: install::InitOutcome) -> Outco
                 return Ok(1);
             }
             messages.report(&report);
-            let text = "Yuba has been successfully initialized!";
-            messages.say(&format!("\n{}\n", messages.bold(text)), text);
+            let text = format!("{subject} has been successfully initialized!");
+            messages.say(&format!("\n{}\n", messages.bold(&text)), &text);
+            if !messages.terminal().shows_next_steps() {
+                return Ok(0);
+            }
             let more = "You may now begin working with Yuba. If you add or change modules, providers or the backend, run this \
                         command again. Other commands remind you if it is necessary.";
             messages.say(&format!("\n{}\n", yuba_view::wrap::wrap(more, 78)), more);
@@ -234,4 +293,24 @@ fn prompt(style: Style) -> Box<Prompt> {
         }
         line
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_has_what_was_installed() {
+        let text = |modules, downloaded, cached| {
+            let summary = Summary { modules, downloaded, cached, ..Summary::new() };
+            summary.text(Duration::from_millis(3_440))
+        };
+        assert_eq!(text(0, 0, 0), "");
+        assert_eq!(text(1, 0, 0), "\nInstalled 1 module in 3.4 s.\n");
+        assert_eq!(text(0, 2, 0), "\nInstalled 2 providers in 3.4 s.\n");
+        assert_eq!(
+            text(3, 2, 1),
+            "\nInstalled 3 modules, 2 providers and 1 provider from the shared cache in 3.4 s.\n"
+        );
+    }
 }

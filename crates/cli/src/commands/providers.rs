@@ -14,8 +14,8 @@ pub(crate) const COMMAND: Command = Command {
     name: "providers",
     synopsis: "Show the providers required for this configuration",
     usage: "[options]",
-    about: "Shows the modules of the configuration as a tree, each with the providers and versions it requires, and the \
-            providers of the objects in the state.",
+    about: "Shows the modules of the configuration as a tree, each with the providers and versions it requires. Also lists \
+            the providers of the objects in the state.",
     flags: &[TEST_DIR, VAR, VAR_FILE],
     json: JsonForm::None,
     long_help: false,

@@ -84,7 +84,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let success = messages.terminal().coloured("1;32", "Success!");
     let mut human = format!("\n{success} {}\n", messages.bold(what));
     let mut program = format!("Success! {what}");
-    if is_new {
+    if is_new && messages.terminal().shows_next_steps() {
         human += &format!("\n{more}\n\n");
         program += &format!(" {}", more.replace('\n', " ").trim_end_matches('.'));
     }

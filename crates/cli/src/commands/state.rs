@@ -4,6 +4,7 @@ pub(crate) mod list;
 pub(crate) mod mv;
 pub(crate) mod pull;
 pub(crate) mod push;
+pub(crate) mod query;
 pub(crate) mod replace_provider;
 pub(crate) mod rm;
 pub(crate) mod show;

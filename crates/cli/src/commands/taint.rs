@@ -47,8 +47,8 @@ pub(crate) const UNTAINT: Command = Command {
     name: "untaint",
     synopsis: "Remove the 'tainted' state from a resource instance",
     usage: "[options] name",
-    about: "Removes the tainted mark of a resource instance that \"yuba taint\" or a failed creation has set, so that the next \
-            plan does not replace it.",
+    about: "Removes the tainted mark of a resource instance, so that the next plan does not replace it. \"yuba taint\" or a \
+            failed creation sets the mark.",
     flags: FLAGS,
     json: JsonForm::Messages,
     long_help: false,
@@ -75,7 +75,7 @@ impl TaintSettings {
             mark,
             address: address.clone(),
             allow_missing: args.is_on("allow-missing"),
-            state: state_access::flags(args)?,
+            state: state_access::flags_of_change(args)?,
             json: JsonSettings::resolve(args)?,
             project: Settings::new(args),
         })

@@ -13,6 +13,7 @@ use yuba_session::{Project, ProjectSettings};
 use yuba_value::EcoString;
 
 use super::{Command, JsonForm, Run};
+use crate::annotations::FORMAT;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
 use crate::settings::{VAR, VAR_FILE, project};
@@ -20,7 +21,7 @@ use crate::signals;
 use crate::terminal::Terminal;
 use test_output::{TestOutput, TestOutputSettings};
 
-/// How often files are looked at.
+/// Interval for polling files.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 pub(crate) const COMMAND: Command = Command {
@@ -35,6 +36,7 @@ pub(crate) const COMMAND: Command = Command {
             The exit code is 0 if all tests pass, and 1 if not.",
     flags: &[
         Flag::list("filter", "testfile", "Run only this test file. Repeat the option for several files."),
+        FORMAT,
         Flag::switch("json", "Write results as lines of JSON."),
         JSON_INTO,
         Flag::text("junit-xml", "path", "Write results to a file as JUnit XML too."),
@@ -77,7 +79,7 @@ struct TestSettings {
 }
 
 impl TestSettings {
-    /// Quirk: arguments that are no flags have no effect.
+    /// Quirk: positional arguments have no effect.
     fn resolve(args: &Args) -> Result<TestSettings, Failure> {
         let number = |name: &str, least: u64| -> Result<Option<u64>, Failure> {
             let Some(text) = args.text(name) else { return Ok(None) };

@@ -7,9 +7,11 @@ use yuba_session::backend::about_journal;
 use yuba_session::{Project, ProjectSettings};
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::function::Signature;
+use yuba_view::annotations::sarif;
 use yuba_view::validate_json;
 
 use super::{Command, JsonForm, Run};
+use crate::annotations::{FORMAT, repository_path};
 use crate::deprecation::DeprecationChoice;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
@@ -27,8 +29,14 @@ pub(crate) const COMMAND: Command = Command {
             -backend=false\" to install them without initializing the backend.\n\n\
             The exit code is 0 if the configuration is valid, with or without warnings, and 1 if it is not.",
     flags: &[
-        Flag::switch("json", "Write the result as a JSON object, for editors and other programs."),
+        Flag::switch("json", "Write the result as a JSON object, for editors and other tools."),
         JSON_INTO,
+        FORMAT,
+        Flag::optional(
+            "sarif",
+            "FILE",
+            "Write the result as a SARIF document, for code scanning: to a file, or instead of the text to standard output.",
+        ),
         Flag::switch("no-tests", "Do not check test files."),
         TEST_DIR,
         VAR,
@@ -46,7 +54,16 @@ struct ValidateSettings {
     is_working_directory: bool,
     into: Option<JsonInto>,
     json: bool,
+    sarif: Option<Sarif>,
     deprecation: DeprecationChoice,
+}
+
+/// `-sarif`
+enum Sarif {
+    /// To standard output.
+    Output,
+    /// To a file.
+    File(String),
 }
 
 impl ValidateSettings {
@@ -67,6 +84,12 @@ impl ValidateSettings {
             is_working_directory: args.positional.is_empty(),
             into,
             json: args.is_on("json"),
+            sarif: match (args.text("sarif"), args.is_on("json")) {
+                (None, _) => None,
+                (Some(""), true) => return Err(Failure::usage(diagnostics::sarif_with_json())),
+                (Some(""), false) => Some(Sarif::Output),
+                (Some(path), _) => Some(Sarif::File(path.to_owned())),
+            },
             deprecation: args.deprecation().unwrap_or_default(),
         })
     }
@@ -74,6 +97,7 @@ impl ValidateSettings {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let settings = ValidateSettings::resolve(args)?;
+    let repository = repository_path(args.hosts.environment());
     let project = Project::new(settings.project);
     if settings.is_working_directory {
         // The document and the verdict are about the configuration alone.
@@ -83,6 +107,16 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let problems = settings.deprecation.wanted(problems);
     if let Some(mut into) = settings.into {
         into.write(&rendered(&problems, &sources));
+    }
+    let document = || format!("{}\n", sarif::render(&problems, &sources, &repository).indented());
+    match &settings.sarif {
+        None => {}
+        Some(Sarif::Output) => {
+            terminal.out(&document());
+            return Ok(u8::from(problems.has_errors()));
+        }
+        Some(Sarif::File(path)) => std::fs::write(path, document())
+            .map_err(|error| Failure::failed(crate::diagnostics::sarif_file_not_written(path, &error)))?,
     }
     if settings.json {
         terminal.out(&rendered(&problems, &sources));
@@ -104,7 +138,7 @@ fn rendered(problems: &Diagnostics, sources: &Sources) -> String {
     format!("{}\n", validate_json::render(problems, sources, &signature).indented())
 }
 
-/// How a function is called.
+/// The signature of a function.
 pub(crate) fn signature(name: &str) -> Option<Signature> {
     FunctionTable::module().get(name).map(|function| function.signature().clone())
 }

@@ -21,8 +21,8 @@ pub(crate) const COMMAND: Command = Command {
     name: "version",
     synopsis: "Show the versions of Yuba and of the language",
     usage: "[options]",
-    about: "Shows the version of Yuba, the release of OpenTofu whose language it implements, and the provider versions in the \
-            dependency lock file of the current directory.",
+    about: "Shows the version of Yuba, the release of OpenTofu whose language it implements, and the \
+            provider versions in the dependency lock file.",
     flags: &[
         Flag::switch("json", "Write a JSON object."),
         // `yuba -version` arrives here with the flag still in place.

@@ -9,14 +9,14 @@ use yuba_syntax::{Diagnostics, SourceFile, Sources};
 use super::diagnostics;
 use crate::flags::Args;
 
-/// Mistakes in flags, with the files that they point into.
-pub(super) struct InvalidFlags {
-    pub(super) problems: Diagnostics,
-    pub(super) sources: Sources,
+/// Errors in flags, with the files that they point into.
+pub(crate) struct InvalidFlags {
+    pub(crate) problems: Diagnostics,
+    pub(crate) sources: Sources,
 }
 
 /// Reads the addresses of `-target`, `-exclude` and `-replace` into the options of a plan.
-pub(super) fn read(args: &Args, files: &dyn Files, plan: &mut PlanOptions) -> InvalidFlags {
+pub(crate) fn read(args: &Args, files: &dyn Files, plan: &mut PlanOptions) -> InvalidFlags {
     let mut sources = Sources::new();
     let mut problems = Diagnostics::new();
     let has = |names: [&str; 2]| args.iter().any(|(name, _)| names.contains(&name));

@@ -24,7 +24,8 @@ pub(super) fn approved(
         return Err(Failure::Failed(diagnostics::approval_prompt_disabled().into(), Sources::new()));
     }
     let (question, more) = question(mode);
-    output.raw(&format!("\n{}\n  {more}\n\n  {} ", output.bold(question), output.bold("Enter a value:")));
+    let question = output.bold(&format!("\n{question}"));
+    output.raw(&format!("{question}\n  {more}\n\n  {} ", output.bold("Enter a value:")));
     let _ = std::io::stdout().flush();
     let answer = line(stop);
     output.raw("\n");
@@ -61,7 +62,7 @@ fn question(mode: Mode) -> (&'static str, &'static str) {
     }
 }
 
-/// A line from standard input; none if it ends, or if the user asks to stop before.
+/// Reads a line from standard input. Returns none at the end of input or when the user asks to stop.
 fn line(stop: &Stop) -> Option<String> {
     let (sender, answers) = std::sync::mpsc::channel();
     // It may wait for ever. Nothing waits for the thread.

@@ -7,7 +7,7 @@ use yuba_eval::validate::PARALLELISM;
 use yuba_net::Environment;
 use yuba_plan::Mode;
 use yuba_session::backend::StateFlags;
-use yuba_session::{ConfigurationCheck, ForgottenInstances, LockOptions};
+use yuba_session::{ConfigurationCheck, EarlyProcesses, ForgottenInstances, LockOptions, RemoteWorkspaces};
 use yuba_syntax::Sources;
 use yuba_syntax::files::Files;
 
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Apply,
     /// Destroys all objects.
     Destroy,
-    /// Brings the state up to date.
+    /// Refreshes the state.
     Refresh,
 }
 
@@ -113,13 +113,22 @@ impl OperationSettings {
         })
     }
 
-    /// How the state is locked.
+    /// Settings for locking the state.
     pub(super) fn lock_options(&self) -> LockOptions {
         LockOptions {
             operation: self.kind.operation(),
             state: self.state.clone(),
             parallelism: self.parallelism,
             check: ConfigurationCheck::Full,
+            remote: RemoteWorkspaces::Refused,
+            // A part of the configuration may use a part of the provider instances.
+            processes: match self.plan.mode == Mode::Normal
+                && self.plan.targets.is_empty()
+                && self.plan.excludes.is_empty()
+            {
+                true => EarlyProcesses::ForPlan,
+                false => EarlyProcesses::ForValidation,
+            },
         }
     }
 }

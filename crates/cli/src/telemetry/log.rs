@@ -29,7 +29,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// As the variables of an environment ask for it. Tells standard error what is wrong with them.
+    /// Log settings from the variables of an environment. Reports invalid values on standard error.
     pub(super) fn new(variable: impl Fn(&str) -> Option<String>) -> Log {
         let mut warnings = String::new();
         let mut log = Log::with_levels(&variable, &mut warnings);
@@ -61,7 +61,7 @@ impl Log {
         }
     }
 
-    /// The least important level that Yuba itself logs; none if it logs nothing.
+    /// The least important level that Yuba itself logs. Returns none if logging is off.
     pub(super) fn core_level(&self) -> Option<Level> {
         self.core
     }
@@ -94,7 +94,7 @@ fn level(name: &str, warnings: &mut String) -> Option<Level> {
             let warning = format!(
                 "[WARN] Invalid log level: {name:?}. Defaulting to level: TRACE. Valid levels are: [TRACE DEBUG INFO WARN ERROR OFF]\n"
             );
-            // Two variables may have the same mistake.
+            // Two variables may have the same invalid value.
             if !warnings.contains(&warning) {
                 *warnings += &warning;
             }

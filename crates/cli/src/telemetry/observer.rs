@@ -122,7 +122,7 @@ impl Observer {
     }
 }
 
-/// The name of the crate that a span or event is from, without its prefix. The binary itself has none.
+/// The name of the crate that a span or event is from, without its prefix; empty for the binary itself.
 fn module(metadata: &'static Metadata<'static>) -> &'static str {
     let path = metadata.target().strip_prefix("yuba_").unwrap_or_default();
     path.split_once("::").map_or(path, |(name, _)| name)

@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 const BUFFER: usize = 64 << 10;
 const END: &[u8] = b"\n]}\n";
 
-/// How a span ended.
+/// End of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Finished,
@@ -44,7 +44,7 @@ pub(super) struct Profile {
 
 struct Writer {
     file: File,
-    /// Where the next event goes: over the end of the document.
+    /// Offset of the next event, which overwrites the end of the document.
     offset: u64,
     buffer: Vec<u8>,
     lanes: Lanes,
@@ -166,7 +166,7 @@ fn event(slice: &Slice<'_>, begin: u128, duration: u128) -> String {
 struct Lanes(Vec<Vec<u64>>);
 
 impl Lanes {
-    /// Puts a span above its parent if nothing else is there, otherwise into the first empty lane.
+    /// Puts a span above its parent if that position is free, otherwise into the first empty lane.
     fn open(&mut self, id: u64, parent: Option<(u64, usize)>) -> usize {
         let above = parent.filter(|(parent, lane)| self.0.get(*lane).is_some_and(|lane| lane.last() == Some(parent)));
         let lane = match above {
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(lanes.open(4, Some((3, 1))), 1);
         assert_eq!(lanes.open(5, Some((1, 0))), 2);
         lanes.close(2, 0);
-        assert_eq!(lanes.open(6, Some((1, 0))), 0, "the place above the parent is free again");
+        assert_eq!(lanes.open(6, Some((1, 0))), 0, "the position above the parent is free again");
         lanes.close(4, 1);
         lanes.close(3, 1);
         assert_eq!(lanes.open(7, None), 1, "empty lanes are used again");

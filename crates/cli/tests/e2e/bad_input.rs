@@ -83,13 +83,13 @@ fn a_plan_of_another_program_or_version() {
     let sandbox = applied();
     // The beginning of what OpenTofu 1.12.6 writes: the version of the format, and its own.
     sandbox.write("theirs", archive("tfplan", b"\x08\x03\x72\x061.12.6"));
-    sandbox.write("older", archive("tfplan", b"yuba plan 2 0.0.1\nrest"));
+    sandbox.write("older", archive("tfplan", b"yuba plan 3 0.0.1\nrest"));
     sandbox.write("oldest", b"yuba plan 1\nrest");
     sandbox.write("other.zip", archive("main.tf", b""));
     for (file, title, says) in [
         ("theirs", "Failed to read plan from plan file", "written by OpenTofu or Terraform 1.12.6"),
         ("older", "Failed to read plan from plan file", "written by Yuba 0.0.1, and this is Yuba"),
-        ("oldest", "Failed to read plan from plan file", "has format 1, and this version of Yuba reads format 2 only"),
+        ("oldest", "Failed to read plan from plan file", "has format 1, and this version of Yuba reads format 3 only"),
         ("other.zip", "Failed to load \"other.zip\" as a plan file", "the file is not a plan file"),
     ] {
         let said = |args: &[&str]| sandbox.run(args).to_string().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -113,7 +113,7 @@ fn a_number_of_instances_that_is_not_known() {
 }
 
 #[test]
-fn a_lock_that_nobody_holds_any_more() {
+fn a_stale_lock() {
     let sandbox = applied();
     let info = r#"{"ID":"1b2c3d4e-0000-4000-8000-000000000000","Operation":"OperationTypeApply","Info":"",
         "Who":"me@nowhere","Version":"1.12.6","Created":"2020-01-01T00:00:00Z","Path":"terraform.tfstate"}"#;

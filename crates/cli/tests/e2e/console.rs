@@ -71,38 +71,40 @@ fn help_helps() {
 }
 
 #[test]
-fn the_first_mistake_ends_it() {
+fn the_first_error_ends_it() {
     piped(
         "1\n1 +\n2\n",
         &expect![[r#"
-        exit 1
-        --- stdout
-        1
-        --- stderr
+            exit 1
+            --- stdout
+            1
+            --- stderr
 
-        Error: Missing expression
+            Error: Missing expression
 
-          on <console-input> line 1:
-           1: 1 +
+              on <console-input> line 1:
+               1: 1 +
 
-        The input ends where an expression is required.
-    "#]],
+            The input ends where an expression is required.
+
+        "#]],
     );
     piped(
         "upper(null)\n",
         &expect![[r#"
-        exit 1
-        --- stderr
+            exit 1
+            --- stderr
 
-        Error: Invalid function argument
+            Error: Invalid function argument
 
-          on <console-input> line 1:
-           1: upper(null)
-            ├────────────────
-            │ while calling upper(str)
+              on <console-input> line 1:
+               1: upper(null)
+                ├────────────────
+                │ while calling upper(str)
 
-        The value of the parameter "str" is not valid: argument must not be null.
-    "#]],
+            The value of the parameter "str" is not valid: argument must not be null.
+
+        "#]],
     );
 }
 
@@ -162,7 +164,7 @@ fn values_that_are_not_given_are_unknown() {
 }
 
 #[test]
-fn values_that_do_not_fit_are_no_values() {
+fn invalid_values_are_missing() {
     let sandbox = sandbox("//- main.tf\nvariable \"n\" {\n  type = number\n}\n");
     let run = sandbox.run_with(&["console", "-var=n=abc"], b"1 + 1\nvar.n\n2 + 2\n");
     assert!(run.code == 1 && run.stdout.ends_with("\n2\n"), "{run}");
@@ -171,7 +173,7 @@ fn values_that_do_not_fit_are_no_values() {
 }
 
 #[test]
-fn mistakes_in_expressions_of_the_configuration_do_not_end_it() {
+fn errors_in_expressions_of_the_configuration_do_not_end_it() {
     let fixture = "//- main.tf\nlocals {\n  a = 1\n  b = nope()\n}\n";
     expect![[r#"
         exit 0
@@ -218,6 +220,7 @@ fn what_makes_no_sense_is_refused() {
 
             The console takes no arguments. Type expressions at its prompt or pipe them
             into it.
+
         "#]],
     );
     check_refused(
@@ -229,6 +232,36 @@ fn what_makes_no_sense_is_refused() {
 
             The console does not support -json. Use the function jsonencode, or "yuba
             output -json", to get JSON.
+
         "#]],
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_terminal_has_completion_and_a_history_that_only_its_user_can_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use crate::on_terminal::on_terminal;
+
+    let sandbox = sandbox("//- main.tf\nlocals {\n  settings = { region = \"eu-1\" }\n}\n");
+    let typed = |steps: &[(&str, &str)]| on_terminal(sandbox.command(&["console"]), steps);
+    let (code, seen) = typed(&[
+        ("> ", "local.sett\t.reg\t\n"),
+        ("\"eu-1\"\r\n", " \"hunter2\"\n"),
+        ("\"hunter2\"\r\n", "40 + 2\n"),
+        ("42\r\n", "exit\n"),
+    ]);
+    assert!(code == 0 && seen.contains("local.settings.region"), "{seen}");
+    let history = sandbox.home().join(".local/state/yuba/console_history");
+    let text = || std::fs::read_to_string(&history).expect("it was recorded");
+    assert_eq!(text(), "local.settings.region\n40 + 2\nexit\n");
+    let mode = std::fs::metadata(&history).expect("it was recorded").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // Ctrl-P is the key for the previous line, here of the previous session.
+    let (code, seen) = typed(&[("> ", "\u{10}\u{10}\n"), ("42\r\n", "exit\n")]);
+    assert_eq!(code, 0, "{seen}");
+    // A pipe records nothing.
+    assert_eq!(sandbox.run_with(&["console"], b"7\n").code, 0);
+    assert!(!text().contains('7'));
 }

@@ -12,10 +12,10 @@ fn root() -> PathBuf {
 
 #[test]
 fn symbol_libraries() {
-    let page = std::fs::read_to_string(root().join("docs/symbol-libraries.md")).expect("the page is there");
+    let page = std::fs::read_to_string(root().join("docs/symbol-libraries.md")).expect("the page exists");
     let sandbox = sandbox("");
     for name in ["main.tf", "network/subnet.sym.hcl", "network/tags.sym.hcl", "network/sizes.tfsym.hcl"] {
-        let text = std::fs::read_to_string(root().join("examples/symbols").join(name)).expect("the example is there");
+        let text = std::fs::read_to_string(root().join("examples/symbols").join(name)).expect("the example exists");
         assert!(page.contains(&format!("```file {name}\n{text}```")), "{name} is shown as it is");
         sandbox.write(name, &text);
     }
@@ -43,6 +43,7 @@ fn symbol_libraries() {
 
         This is a reference to the block symbols "network" at main.tf:1, whose
         library network has no value named "bas". Did you mean "base"?
+
     "#]]
     .assert_eq(&sandbox.run_with(&["console", "-no-color"], expressions.as_bytes()).to_string());
 }
@@ -53,7 +54,7 @@ fn example(name: &str) -> Sandbox {
     let top = root().join("examples").join(name);
     let mut work = vec![top.clone()];
     while let Some(dir) = work.pop() {
-        for entry in std::fs::read_dir(&dir).expect("the example is there").flatten() {
+        for entry in std::fs::read_dir(&dir).expect("the example exists").flatten() {
             let path = entry.path();
             let kind = path.extension().and_then(|extension| extension.to_str());
             if path.is_dir() {
@@ -102,7 +103,7 @@ fn tour() {
 
 #[test]
 fn the_picture_of_the_tour() {
-    let picture = std::fs::read_to_string(root().join("docs/tour.svg")).expect("the picture is there");
+    let picture = std::fs::read_to_string(root().join("docs/tour.svg")).expect("the picture exists");
     assert_eq!(example("tour").run(&["graph", "-svg"]).stdout, picture);
 }
 

@@ -37,6 +37,7 @@ fn flags_before_the_command() {
             "-json" stands before the subcommand "version". Only -chdir, -help and
             -version are supported there. Put the options of the subcommand after its
             name.
+
         "#]],
     );
 }
@@ -57,7 +58,7 @@ fn arguments_from_the_environment() {
 
 #[test]
 #[cfg(unix)]
-fn a_reader_that_leaves_is_no_crash() {
+fn a_closed_pipe_is_not_a_crash() {
     use std::process::Stdio;
     let sandbox = sandbox("");
     let mut command = sandbox.command(&["-help"]);

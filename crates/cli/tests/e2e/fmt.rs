@@ -180,6 +180,7 @@ fn standard_input_goes_to_standard_output() {
                3: }
 
             An expression is required here, but this cannot start one.
+
         "#]],
     );
 }
@@ -204,6 +205,7 @@ fn a_file_with_errors_is_left_alone_and_the_others_are_formatted() {
                1: x=
 
             An expression is required here, but this cannot start one.
+
         "#]],
     );
     assert_eq!((sandbox.read("b.tf"), sandbox.read("c.tf")), ("x=\n".to_owned(), "x = 1\n".to_owned()));
@@ -225,15 +227,18 @@ fn targets_that_cannot_be_formatted() {
             Cannot format other.hcl: supported file extensions are .tf, .tofu, .tfvars,
             .tftest.hcl and .tofutest.hcl.
 
+
             Error: Invalid file extension
 
             Cannot format a.tf.json: supported file extensions are .tf, .tofu, .tfvars,
             .tftest.hcl and .tofutest.hcl. Configuration in JSON syntax has no canonical
             style.
 
+
             Error: Invalid file or directory path
 
             File or directory nowhere.tf does not exist.
+
         "#]],
     );
     assert_eq!(sandbox.read("a.tf"), "a=1\n");
@@ -241,7 +246,7 @@ fn targets_that_cannot_be_formatted() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_written_through_and_modes_kept() {
+fn links_are_written_through_and_modes_preserved() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let sandbox = sandbox("//- real.txt\na=1\n");
     let (real, link) = (sandbox.dir().join("real.txt"), sandbox.dir().join("a.tf"));
@@ -261,6 +266,7 @@ fn links_are_written_through_and_modes_kept() {
             Error: Failed to open file
 
             Failed to open b.tf: it does not exist.
+
         "#]],
     );
     assert!(link.is_symlink());

@@ -1,4 +1,4 @@
-//! Help texts and names that are no commands.
+//! Help texts and unknown command names.
 
 use expect_test::expect;
 
@@ -26,8 +26,7 @@ fn help_of_a_command() {
             Usage: yuba [global options] version [options]
 
               Shows the version of Yuba, the release of OpenTofu whose language it
-              implements, and the provider versions in the dependency lock file of the
-              current directory.
+              implements, and the provider versions in the dependency lock file.
 
             Options:
 

@@ -1,4 +1,4 @@
-//! `init` while others are at it too, and `init` and the like that somebody interrupts: nothing is half installed.
+//! Concurrent runs of `init`, and interrupted runs of `init` and similar commands: nothing is half installed.
 
 use std::io::{Cursor, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -52,7 +52,7 @@ fn prepared(host: &Host, configuration: &str) -> Sandbox {
     sandbox(&format!("//- main.tf\n{configuration}//- rc\n{settings}")).env("TF_CLI_CONFIG_FILE", "rc")
 }
 
-/// What was started all comes to a good end.
+/// Every process succeeds.
 fn all_succeed(children: Vec<Child>) {
     for child in children {
         let output = child.wait_with_output().expect("because it was started");

@@ -108,7 +108,7 @@ output "v" {
     expect![[r#"{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"./m","Dir":"m"},{"Key":"m.symbols:net","Source":"r.example/team/net/test","Version":"2.0.0","Dir":".terraform/modules/m.symbols@net"},{"Key":"symbols:local.symbols:sub","Source":"r.example/team/net/test//sub","Version":"1.0.0","Dir":".terraform/modules/symbols@local.symbols@sub/sub"},{"Key":"symbols:net","Source":"r.example/team/net/test","Version":"1.1.0","Dir":".terraform/modules/symbols@net"}]}"#]]
     .assert_eq(&sandbox.read(".terraform/modules/modules.json"));
     assert_eq!(host.count("/m/team/net/test/versions"), 1);
-    // What is there is left alone, and no host is asked.
+    // Installed libraries stay unchanged, and no host receives a request.
     let before = host.asked().len();
     expect!["exit 0\n"].assert_eq(&sandbox.run(&["get", "-no-color"]).to_string());
     let run = sandbox.run(&["init", "-no-color"]);

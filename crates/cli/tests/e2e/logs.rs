@@ -47,7 +47,7 @@ fn levels_choose_lines() {
 }
 
 #[test]
-fn unknown_levels_are_told_and_log_everything() {
+fn unknown_levels_are_reported_and_log_everything() {
     let log = logged(sandbox(ONE), &[("TF_LOG", "loud")]);
     let (first, rest) = log.split_once('\n').expect("because there are lines");
     let warning = "[WARN] Invalid log level: \"LOUD\". Defaulting to level: TRACE. Valid levels are: [TRACE DEBUG INFO WARN ERROR OFF]";

@@ -1,23 +1,35 @@
 //! The real executable, from the outside: what it prints and how it exits.
 
 mod bad_input;
+mod colors;
+mod completion;
 mod console;
+mod doctor;
 mod examples;
 mod flags;
 mod fmt;
 mod help;
+#[cfg(unix)]
+mod hooks;
 mod init;
 mod interrupted_init;
 mod libraries;
 mod logs;
+mod machine_services;
 mod metadata;
 mod modules;
+#[cfg(unix)]
+mod on_terminal;
+#[cfg(unix)]
+mod pictures;
 mod profile;
 mod prompt;
 mod providers;
 mod saved_backend;
 mod saving;
 mod state;
+#[cfg(unix)]
+mod terminal;
 mod test_command;
 mod trace_events;
 mod validate;
@@ -37,7 +49,7 @@ fn check(args: &[&str], expect: &Expect) {
     expect.assert_eq(&sandbox("").run(args).to_string());
 }
 
-/// A mistake in the arguments is told, and the help of the command follows.
+/// An error in the arguments is reported, and the help of the command follows.
 #[track_caller]
 fn check_refused(args: &[&str], command: &[&str], expect: &Expect) {
     let run = sandbox("").run(args);

@@ -111,7 +111,7 @@ output "v" {
     expect![[r#"{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"a","Source":"r.example/team/net/test","Version":"1.0.0","Dir":".terraform/modules/a"},{"Key":"b","Source":"./b","Dir":"b"},{"Key":"b.c","Source":"r.example/team/net/test","Version":"1.1.0","Dir":".terraform/modules/b.c"}]}"#]]
     .assert_eq(&sandbox.read(".terraform/modules/modules.json"));
     assert_eq!(host.count("/m/team/net/test/versions"), 1);
-    // What is there is left alone, and nobody is asked.
+    // Installed modules stay unchanged, and no host receives a request.
     let before = host.asked().len();
     expect!["exit 0\n"].assert_eq(&sandbox.run(&["get", "-no-color"]).to_string());
     let run = sandbox.run(&["init", "-no-color"]);
@@ -119,7 +119,7 @@ output "v" {
     assert_eq!(host.asked().len(), before);
     let run = sandbox.run_with(&["console"], b"module.a.v\n");
     assert_eq!(run.stdout, "\"one\"\n", "{run}");
-    // Another version is brought; so is everything with -upgrade.
+    // Another version is downloaded; so is everything with -upgrade.
     sandbox.write("main.tf", sandbox.read("main.tf").replace("\"1.0.0\"", "\"1.1.0\""));
     let run = sandbox.run(&["init", "-no-color"]);
     assert!(
@@ -139,7 +139,7 @@ output "v" {
 }
 
 #[test]
-fn a_module_that_is_called_again_need_not_be_brought_again() {
+fn a_module_that_is_called_again_is_not_downloaded_again() {
     let host = registry();
     let call = |name: &str, version: &str| {
         format!("module \"{name}\" {{\n  source  = \"r.example/team/net/test\"\n  version = \"{version}\"\n}}\n")
@@ -147,14 +147,14 @@ fn a_module_that_is_called_again_need_not_be_brought_again() {
     let (a, b) = (call("a", "1.0.0"), call("b", "1.1.0"));
     let sandbox = configured(&host, &format!("//- main.tf\n{a}{b}"));
     assert_eq!(sandbox.run(&["init", "-no-color"]).code, 0);
-    // It is not called any more, then it is.
+    // The module is removed from the configuration, then called again.
     sandbox.write("main.tf", &a);
     assert_eq!(sandbox.run(&["init", "-no-color"]).code, 0);
     sandbox.write("main.tf", format!("{a}{b}"));
     let asked = host.asked().len();
     let run = sandbox.run(&["plan", "-no-color"]);
     assert!(run.code == 0 && host.asked().len() == asked, "{run}");
-    // What is gone is not remembered.
+    // Deleted modules are not recorded.
     std::fs::remove_dir_all(sandbox.dir().join(".terraform/modules/b")).expect("it is ours");
     sandbox.write("main.tf", &a);
     assert_eq!(sandbox.run(&["init", "-no-color"]).code, 0);
@@ -186,7 +186,7 @@ fn a_prerelease_is_taken_where_it_alone_is_wanted() {
 }
 
 #[test]
-fn what_cannot_be_brought_is_told() {
+fn failed_downloads_are_reported() {
     let host = registry();
     let check = |source: &str, title: &str| {
         let sandbox = configured(&host, &format!("//- main.tf\nmodule \"a\" {{\n  source = \"{source}\"\n}}\n"));
@@ -237,7 +237,7 @@ fn a_directory_begins_with_a_module() {
 }
 
 #[test]
-fn mistakes_of_the_cli_configuration_are_told() {
+fn errors_in_the_cli_configuration_are_reported() {
     let sandbox = sandbox("//- main.tf\n");
     std::fs::write(sandbox.home().join(".tofurc"), "credentials {").expect("it is ours");
     let run = sandbox.run(&["init", "-no-color"]);
@@ -253,7 +253,7 @@ fn mistakes_of_the_cli_configuration_are_told() {
     "#]]
     .assert_eq(&run.stderr);
     assert_eq!(sandbox.run(&["version"]).stderr, run.stderr);
-    // Also a file that is not there; what is for programs stays as it is. -chdir does not lead to another file.
+    // Also a missing file; machine-readable output stays as it is. -chdir does not lead to another file.
     sandbox.write("other/main.tf", "");
     sandbox.write("here.tfrc", "");
     let named = |name: &str| {

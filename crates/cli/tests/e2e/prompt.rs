@@ -5,7 +5,7 @@ use expect_test::expect;
 use crate::sandbox;
 
 #[test]
-fn who_is_asked_for_a_deprecated_variable_is_told() {
+fn the_prompt_for_a_deprecated_variable_warns() {
     let sandbox = sandbox(
         r#"
 //- main.tf

@@ -70,6 +70,7 @@ fn init_installs_and_locks() {
           yuba providers lock -platform=OS_ARCH
         (where OS_ARCH is that platform)
 
+
         Yuba has been successfully initialized!
 
         You may now begin working with Yuba. If you add or change modules, providers
@@ -91,9 +92,9 @@ fn init_installs_and_locks() {
     "##]]
     .assert_eq(&sandbox.read(LOCK));
     let link = sandbox.dir().join(".terraform/providers/example.com/x/null/1.1.0").join(platform());
-    assert!(std::fs::symlink_metadata(link).expect("it is there").is_symlink());
-    // Everything is there already, even if the mirror is not there any more.
-    std::fs::rename(sandbox.dir().join("rc"), sandbox.dir().join("rc2")).expect("it is there");
+    assert!(std::fs::symlink_metadata(link).expect("it exists").is_symlink());
+    // Everything is installed already, even if the mirror no longer exists.
+    std::fs::rename(sandbox.dir().join("rc"), sandbox.dir().join("rc2")).expect("it exists");
     sandbox.write("rc", "provider_installation {\n  direct {}\n}\n");
     let before = sandbox.read(LOCK);
     let run = sandbox.run(&["init"]).stdout;
@@ -127,13 +128,13 @@ fn versions_stay_until_an_upgrade() {
 }
 
 #[test]
-fn a_pre_release_is_left_when_nothing_names_it_any_more() {
+fn a_pre_release_without_a_constraint_is_replaced() {
     let sandbox = world();
     let main = sandbox.read("main.tf");
     sandbox.write("main.tf", main.replace(">= 1.0, != 1.5.0", "2.0.0-beta1"));
     assert_eq!(sandbox.run(&["init"]).code, 0);
     sandbox.write("main.tf", main.replace("version = \">= 1.0, != 1.5.0\"", ""));
-    // What init leaves as it is, plan would refuse.
+    // Plan would refuse the packages that init leaves unchanged.
     let run = sandbox.run(&["init"]);
     assert!(run.code == 1 && run.stderr.contains("Failed to resolve provider packages"), "{run}");
     assert!(run.stderr.contains("is a pre-release"), "{run}");
@@ -155,7 +156,7 @@ fn a_lock_file_that_must_not_change_does_not() {
 }
 
 #[test]
-fn what_is_not_right_is_refused() {
+fn invalid_packages_are_refused() {
     for (file, text, args, expected) in [
         (LOCK, "<<<<<<< HEAD\n", &["init"][..], "Merge conflict in dependency lock file"),
         (LOCK, "provider \"a\" {}\n", &["init"], "Non-normalized provider source address"),
@@ -206,10 +207,10 @@ fn a_package_that_was_changed_is_noticed() {
         assert!(run.stderr.contains("checksums recorded in the dependency"), "{args:?}: {run}");
     }
     // Without the package nothing goes on.
-    std::fs::remove_dir_all(sandbox.dir().join(".terraform/providers")).expect("it is there");
+    std::fs::remove_dir_all(sandbox.dir().join(".terraform/providers")).expect("it exists");
     let run = sandbox.run(&["plan"]);
     assert!(run.code == 1 && run.stderr.contains("Required plugins are not installed"), "{run}");
-    std::fs::remove_file(sandbox.dir().join(LOCK)).expect("it is there");
+    std::fs::remove_file(sandbox.dir().join(LOCK)).expect("it exists");
     for args in [&["plan"][..], &["providers", "schema", "-json"]] {
         let run = sandbox.run(args);
         assert!(run.code == 1 && run.stderr.contains("Inconsistent dependency lock file"), "{args:?}: {run}");
@@ -255,7 +256,7 @@ fn packages_beside_a_configuration_are_where_the_program_was_started() {
     sandbox.write("rc", "");
     sandbox.write("sub/main.tf", sandbox.read("main.tf"));
     std::fs::create_dir(sandbox.dir().join("terraform.d")).expect("it can be made");
-    std::fs::rename(sandbox.dir().join("mirror"), sandbox.dir().join("terraform.d/plugins")).expect("it is there");
+    std::fs::rename(sandbox.dir().join("mirror"), sandbox.dir().join("terraform.d/plugins")).expect("it exists");
     let run = sandbox.run(&["-chdir=sub", "init"]);
     assert!(run.code == 0 && run.stdout.contains("Installed example.com/x/null v1.1.0"), "{run}");
 }
@@ -370,7 +371,7 @@ provider "registry.terraform.io/other/thing" {{
 
 /// `validate` names the first resource whose schema it needs.
 #[test]
-fn a_provider_that_is_no_program_is_named_with_its_user() {
+fn a_provider_that_is_not_executable_is_named_with_its_user() {
     let sandbox = world();
     sandbox.write("thing.tf", "resource \"null_thing\" \"x\" {}\n");
     assert_eq!(sandbox.run(&["init"]).code, 0);
@@ -382,7 +383,7 @@ fn a_provider_that_is_no_program_is_named_with_its_user() {
 
 /// A provider that the configuration requires and nothing uses has to say what it has, too.
 #[test]
-fn a_required_provider_that_is_no_program_is_an_error() {
+fn a_required_provider_that_is_not_executable_is_an_error() {
     let sandbox = world();
     sandbox.write(
         "main.tf",
@@ -399,7 +400,7 @@ fn a_required_provider_that_is_no_program_is_an_error() {
     }
 }
 
-/// Where the CLI configuration has development overrides and nothing else, `init` finds no version of any provider.
+/// With development overrides as the only installation method, `init` finds no version of any provider.
 #[test]
 fn no_installation_method_is_not_a_provider_that_was_not_found() {
     let sandbox = world();
@@ -435,7 +436,8 @@ fn an_unset_static_variable_is_an_error_of_commands_about_providers() {
     }
 }
 
-/// Programs show objects of the state with these schemas, also where the configuration does not need the provider any more.
+/// `show -json` prints objects of the state with these schemas, also where the configuration no longer needs the
+/// provider.
 #[test]
 fn schemas_are_those_of_the_configuration_and_of_the_state() {
     let state = r#"{"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "outputs": {}, "resources": [

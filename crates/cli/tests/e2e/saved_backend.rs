@@ -72,8 +72,15 @@ fn an_interrupt_ends_the_wait_for_a_lock() {
     while !shown.ends_with(b"Enter a value: ") && stdout.read(&mut byte).is_ok_and(|read| read > 0) {
         shown.push(byte[0]);
     }
-    for json in [false, true] {
-        let flags = if json { &["plan", "-json", "-lock-timeout=10m"][..] } else { &["plan", "-lock-timeout=10m"] };
+    let commands = [
+        &["plan", "-lock-timeout=10m"][..],
+        &["plan", "-json", "-lock-timeout=10m"],
+        &["state", "rm", "-lock-timeout=10m", "terraform_data.x"],
+        &["state", "push", "-json", "-lock-timeout=10m", "pushed.tfstate"],
+    ];
+    sandbox.write("pushed.tfstate", r#"{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[]}"#);
+    for flags in commands {
+        let json = flags.contains(&"-json");
         let mut waiting = start(flags);
         let mut lines = BufReader::new(waiting.stdout.take().expect("it is a pipe")).lines();
         let line = lines.find_map(|line| line.ok().filter(|line| line.contains("Acquiring state lock")));

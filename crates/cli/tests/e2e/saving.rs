@@ -1,4 +1,5 @@
-//! States that cannot be saved, and operations that are cut short: what is said, what is kept, and what the advice leads to.
+//! States that cannot be saved, and operations that are cut short: the messages, the saved files, and the result of
+//! following the advice.
 
 use yuba_testkit::{Run, Sandbox};
 
@@ -54,7 +55,7 @@ fn a_limit_for_files_loses_nothing() {
     let run = sandbox.shell(&["sh", "-c"], script);
     assert_eq!(run.code, 1, "{run}");
     let complete = complete(&run);
-    // How many objects fit depends on how many were begun at the same time: room is reserved for each result.
+    // The number of objects that fit depends on the number of simultaneous creations: room is reserved for each result.
     assert!(!complete.is_empty() && complete.len() < 80, "{}", complete.len());
     let said = flowing(&run.stderr);
     assert_eq!(said.matches("Failed to save state").count(), 1, "{said}");
@@ -63,7 +64,7 @@ fn a_limit_for_files_loses_nothing() {
     let from = run.stdout.find("\n{\n").expect("it was printed") + 1;
     let to = run.stdout[from..].find("\n}\n").expect("it is whole") + from + 3;
     sandbox.write("errored.tfstate", &run.stdout[from..to]);
-    // What was reported is in the journal, whatever happens next.
+    // Reported changes are in the journal, whatever happens next.
     let recovered = listed(&sandbox);
     assert!(complete.iter().all(|address| recovered.contains(address)), "{complete:?} of {recovered:?}");
     ok(&sandbox, &["state", "push", "errored.tfstate"]);
@@ -74,7 +75,7 @@ fn a_limit_for_files_loses_nothing() {
     assert!(next.stdout.contains(&rest), "{rest}: {next}");
 }
 
-/// How many objects were being created at the same time, at most.
+/// Maximum number of simultaneous creations.
 fn most_at_once(run: &Run) -> usize {
     let (mut open, mut most) = (0_usize, 0);
     for line in run.stdout.lines() {

@@ -36,9 +36,9 @@ const STATE: &str = r#"
 }
 "#;
 
-/// The file names in a directory that are kept beside a state.
+/// The names of the backups and other files beside a state.
 fn backups(sandbox: &yuba_testkit::Sandbox) -> Vec<String> {
-    let entries = std::fs::read_dir(sandbox.dir()).expect("because the sandbox is there");
+    let entries = std::fs::read_dir(sandbox.dir()).expect("because the sandbox exists");
     let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
     names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.ends_with(".backup")).collect()
 }
@@ -120,7 +120,7 @@ fn a_mark_and_another_provider_leave_the_instance_of_the_provider() {
 }
 
 #[test]
-fn a_dry_run_and_a_mistake_change_nothing() {
+fn a_dry_run_and_an_error_change_nothing() {
     let sandbox = sandbox(STATE);
     let before = sandbox.read("terraform.tfstate");
     for args in [
@@ -174,7 +174,7 @@ fn a_state_of_another_backend_is_not_forgotten() {
         The last "yuba init" in this working directory used the backend "oss" for the
         state. The configuration now has no backend. This version of Yuba does not
         support that backend and cannot migrate the state. Run "tofu init
-        -migrate-state" to migrate the state. If the state is not needed any more,
+        -migrate-state" to migrate the state. If the state is no longer needed,
         remove the file .terraform/terraform.tfstate.
     "#]]
     .assert_eq(&sandbox.run(&["output", "-no-color"]).to_string());
@@ -203,7 +203,7 @@ fn flags_that_make_no_sense() {
 }
 
 #[test]
-fn a_refresh_that_only_follows_a_move_is_no_change() {
+fn a_refresh_after_a_move_is_not_a_change() {
     let moved =
         "resource \"terraform_data\" \"c\" {}\nmoved {\n  from = terraform_data.b\n  to = terraform_data.c\n}\n";
     let state = STATE.replace(".by_region[\\\"eu\\\"]", "");

@@ -1,4 +1,4 @@
-//! `yuba test` when somebody stops or kills it, and how it orders what it says.
+//! `yuba test` when it is stopped or killed, and the order of its output.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -138,7 +138,7 @@ terraform {
 }
 "#;
 
-/// What tests write while they run and what they leave is encrypted as the state is.
+/// Files of tests and leftovers are encrypted as the state is.
 #[test]
 #[cfg(unix)]
 fn what_tests_write_is_encrypted() {
@@ -164,7 +164,7 @@ run "killed" {
     let mut written = Vec::new();
     let mut directories = vec![sandbox.dir()];
     while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).expect("it is there").flatten() {
+        for entry in std::fs::read_dir(directory).expect("it exists").flatten() {
             let path = entry.path();
             let is_ours = path.extension().is_some_and(|ending| ending == "tf" || ending == "hcl");
             match path.is_dir() {
@@ -193,7 +193,7 @@ run "killed" {
 
 #[test]
 #[cfg(unix)]
-fn the_state_of_what_is_left_is_encrypted_and_earlier_ones_are_kept() {
+fn states_of_leftovers_are_encrypted_and_not_overwritten() {
     let sandbox = sandbox(
         r#"
 //- main.tf
@@ -256,7 +256,7 @@ run "plain" {
 }
 
 #[test]
-fn files_run_together_and_tell_in_order() {
+fn files_run_in_parallel_and_report_in_order() {
     let sandbox = sandbox("//- main.tf\nvariable \"n\" {}\nresource \"terraform_data\" \"a\" {\n input = var.n\n}\n");
     let mut expected = Vec::new();
     for at in 10..40 {
@@ -276,7 +276,7 @@ fn files_run_together_and_tell_in_order() {
     }
 }
 
-/// What a process says until it waits.
+/// Output of a process until it waits.
 fn told_until_waiting(lines: &Receiver<String>) -> Vec<String> {
     let mut said = String::new();
     loop {
@@ -312,7 +312,7 @@ fn a_watch_runs_again_what_a_saved_file_affects() {
             }
         }
     });
-    // In one step, so that nobody sees half of it.
+    // In one step, so that a reader never sees half of it.
     let save = |name: &str, text: &str| {
         sandbox.write("saved", text);
         std::fs::rename(sandbox.dir().join("saved"), sandbox.dir().join(name)).unwrap();

@@ -218,7 +218,7 @@ fn links_that_lead_nowhere_or_in_circles() {
 }
 
 #[test]
-fn messages_about_a_text_point_at_what_is_inside() {
+fn messages_about_a_string_point_at_its_content() {
     let sandbox = sandbox(
         "//- main.tf\noutput \"a\" {\n  value = 1\n  sensitive = \"yes\"\n}\n//- b.tf\noutput \"b\" {\n  value = 1\n  sensitive = <<EOT\nabc\nEOT\n}\n",
     );

@@ -76,7 +76,7 @@ provider "example.com/own/unversioned" {
         + provider registry.opentofu.org/hashicorp/null v3.2.3"#]]
     .assert_eq(&selections.join("\n"));
     let json = sandbox(lock_file).run(&["version", "-json"]).stdout;
-    let selections = json.split_once("\"provider_selections\": ").expect("it is there").1;
+    let selections = json.split_once("\"provider_selections\": ").expect("it exists").1;
     expect![[r#"
         {
             "example.com/own/unversioned": "0.0.0",
@@ -85,7 +85,7 @@ provider "example.com/own/unversioned" {
         }
     "#]]
     .assert_eq(selections);
-    // A file with mistakes selects nothing; other commands say what is wrong with it.
+    // A file with errors selects nothing; other commands report the errors.
     let broken = sandbox("//- .terraform.lock.hcl\nprovider \"null\" {}\n").run(&["version", "-json"]);
     assert!(broken.stdout.contains("\"provider_selections\": {}") && broken.code == 0, "{broken}");
 }
@@ -101,6 +101,7 @@ fn version_refuses_what_it_does_not_know() {
 
             flag provided but not defined: -jsno
             Did you mean -json?
+
         "#]],
     );
 }

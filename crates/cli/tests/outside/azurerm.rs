@@ -1,4 +1,5 @@
-//! OpenTofu and Yuba share states in Azurite: what one applies is no change for the other, and locks of one refuse the other.
+//! OpenTofu and Yuba share states in Azurite: neither plans changes after an apply of the other, and each respects the
+//! locks of the other.
 //!
 //! Both go to `https://devstoreaccount1.blob.core.windows.net`, which a proxy of the test leads to Azurite.
 
@@ -61,9 +62,7 @@ impl Cloud {
     }
 
     fn tofu(&self, sandbox: &Sandbox, args: &[&str]) -> Command {
-        let mut tofu = Command::new("tofu");
-        tofu.args(args).current_dir(sandbox.dir()).env_clear();
-        tofu.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", sandbox.home());
+        let mut tofu = sandbox.command_of("tofu", args);
         tofu.envs(self.variables()).env("TF_CLI_ARGS", "-no-color");
         tofu
     }

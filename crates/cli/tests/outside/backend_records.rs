@@ -1,7 +1,5 @@
 //! The record of a backend in `.terraform/terraform.tfstate`: each tool accepts what the other has written, without another `init`.
 
-use std::process::Command;
-
 use yuba_testkit::{Host, Reply, Sandbox};
 
 /// A `backend` block with what stands beside it, and the flags of `init`.
@@ -51,7 +49,7 @@ pub(crate) fn all() -> Vec<(&'static str, impl FnOnce() + Send + 'static)> {
 
 fn accepted(case: &Case) {
     for yuba_begins in [true, false] {
-        // No state is there, whatever was written.
+        // There is no state, whatever was written.
         let host = Host::start(|asked| Reply::status(if asked.method == "GET" { 404 } else { 200 }));
         let resource = "resource \"terraform_data\" \"x\" {}\n";
         let fixture = format!("//- main.tf\n{resource}{}", case.files.replace("SERVER", &host.url("")));
@@ -63,10 +61,8 @@ fn accepted(case: &Case) {
             let mut command = match is_yuba {
                 true => sandbox.command(args),
                 false => {
-                    let mut tofu = Command::new("tofu");
-                    tofu.args(args).current_dir(sandbox.dir()).env_clear().env("HOME", sandbox.home());
+                    let mut tofu = sandbox.command_of("tofu", args);
                     tofu.envs(case.environment.iter().copied());
-                    tofu.env("PATH", std::env::var_os("PATH").unwrap_or_default());
                     tofu
                 }
             };

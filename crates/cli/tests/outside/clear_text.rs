@@ -83,7 +83,7 @@ resource "terraform_data" "kept" {
 }
 "#;
 
-/// Where the state is stored.
+/// Location of the state.
 #[derive(Clone, Copy)]
 enum Place<'s> {
     Local,
@@ -183,7 +183,7 @@ fn held(sandbox: &Sandbox, round: u32) -> Child {
     let child = command.spawn().expect("because it was built");
     let until = Instant::now() + Duration::from_secs(60);
     while !sandbox.dir().join("held").exists() {
-        assert!(Instant::now() < until, "the apply does not come to its last resource");
+        assert!(Instant::now() < until, "the apply does not reach its last resource");
         std::thread::sleep(Duration::from_millis(10));
     }
     child
@@ -221,7 +221,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Where bytes contain a marker, archives and compressed parts unpacked.
+/// Locations of a marker in bytes, archives and compressed parts unpacked.
 fn search(name: &str, bytes: &[u8], found: &mut Vec<String>) {
     for marker in [SECRET, PLAIN] {
         for form in forms(marker) {
@@ -264,7 +264,8 @@ fn search_files(directory: &Path, found: &mut Vec<String>, files: &mut Vec<PathB
     }
 }
 
-/// What the working directory, the home directory, the temporary directory and the requests contain. Returns the names of files.
+/// Content of the working directory, the home directory, the temporary directory and the requests. Returns the names of
+/// files.
 fn leaks(sandbox: &Sandbox, place: Place<'_>) -> (Vec<String>, Vec<String>) {
     let (mut found, mut files) = (Vec::new(), Vec::new());
     for directory in [sandbox.dir(), sandbox.home(), temporary(sandbox)] {
@@ -276,7 +277,7 @@ fn leaks(sandbox: &Sandbox, place: Place<'_>) -> (Vec<String>, Vec<String>) {
     (found, names.collect())
 }
 
-/// What the search finds after a command, and the file that the command has left.
+/// Findings after a command, and the file that the command has left.
 struct Stage {
     after: &'static str,
     file: &'static str,

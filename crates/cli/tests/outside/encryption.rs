@@ -1,6 +1,6 @@
 //! OpenTofu and Yuba take turns with encrypted states and plans whose keys or ciphers come from elsewhere.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use yuba_testkit::Sandbox;
 use yuba_testkit::servers::{moto, vault_transit};
@@ -28,12 +28,7 @@ json.dump({"payload": base64.b64encode(done).decode()}, sys.stdout)
 
 fn run(sandbox: &Sandbox, program: &str, args: &[&str], variables: &[(&str, &str)]) -> (bool, String) {
     let mut command = match program {
-        "tofu" => {
-            let mut tofu = Command::new("tofu");
-            tofu.args(args).current_dir(sandbox.dir()).env_clear();
-            tofu.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", sandbox.home());
-            tofu
-        }
+        "tofu" => sandbox.command_of("tofu", args),
         _ => sandbox.command(args),
     };
     command.envs(variables.iter().copied()).stdin(Stdio::null());
@@ -82,7 +77,7 @@ pub(crate) fn with_openbao() {
     let state: serde_json::Value =
         serde_json::from_str(&sandbox.read("terraform.tfstate")).expect("because it is JSON");
     assert!(state["meta"]["key_provider.openbao.k"].is_string(), "{state}");
-    // The variables of OpenBao, and those of Vault where OpenBao has none.
+    // The variables of OpenBao, and those of Vault where OpenBao defines no variable.
     let short = format!("key_provider \"openbao\" \"k\" {{\n key_name = \"tofu\"\n}}\n{method}");
     take_turns(&short, "", &[("BAO_ADDR", &url), ("BAO_TOKEN", token)]);
     let sandbox = take_turns(&short, "", &[("VAULT_ADDR", &url), ("VAULT_TOKEN", token)]);

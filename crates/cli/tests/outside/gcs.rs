@@ -73,12 +73,7 @@ output "v" {{ value = terraform_data.x.triggers_replace }}
     fn command(&self, who: Who, args: &[&str]) -> Command {
         match who {
             Who::Yuba => self.yuba.command(args),
-            Who::Tofu => {
-                let mut tofu = Command::new("tofu");
-                tofu.args(args).current_dir(self.tofu.dir()).env_clear();
-                tofu.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.tofu.home());
-                tofu
-            }
+            Who::Tofu => self.tofu.command_of("tofu", args),
         }
     }
 
@@ -94,7 +89,7 @@ output "v" {{ value = terraform_data.x.triggers_replace }}
         text
     }
 
-    /// The content of an object; none if it does not exist.
+    /// The content of an object, or none if it does not exist.
     fn object(&self, name: &str) -> Option<String> {
         let target = format!("/storage/v1/b/{BUCKET}/o/env%2F{name}?alt=media");
         let answer = self.server.ask("GET", &target, "");

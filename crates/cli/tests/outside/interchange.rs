@@ -1,6 +1,6 @@
-//! OpenTofu and Yuba take turns in one working directory: what one has applied is no change for the other.
+//! OpenTofu and Yuba take turns in one working directory: neither plans changes after an apply of the other.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use yuba_testkit::Sandbox;
 
@@ -276,12 +276,7 @@ fn take_turns(first: Who, fixture: &str) -> Result<(), String> {
 fn run(sandbox: &Sandbox, who: Who, args: &[&str]) -> Result<(), String> {
     let output: Output = match who {
         Who::Yuba => sandbox.command(args).output(),
-        Who::Tofu => {
-            let mut tofu = Command::new("tofu");
-            tofu.args(args).arg("-no-color").current_dir(sandbox.dir()).env_clear();
-            tofu.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", sandbox.home());
-            tofu.output()
-        }
+        Who::Tofu => sandbox.command_of("tofu", args).arg("-no-color").output(),
     }
     .expect("because both can be started");
     if output.status.success() {

@@ -6,14 +6,19 @@
 mod azurerm;
 mod backend_records;
 mod clear_text;
+#[cfg(unix)]
+mod completion;
 mod encryption;
 mod full_disk;
 mod gcs;
 mod git;
+mod html;
 mod interchange;
 mod real_providers;
 mod records;
+mod release;
 mod remote_states;
+mod tfe;
 
 use std::process::ExitCode;
 
@@ -38,6 +43,16 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let [go, tofu, git] = ["go", "tofu", "git"].map(has_program);
     let mut trials = Vec::new();
+    #[cfg(unix)]
+    for (tool, name, test) in [
+        ("bash", "completion in bash", completion::in_bash as fn()),
+        ("zsh", "completion in zsh", completion::in_zsh),
+        ("fish", "completion in fish", completion::in_fish),
+        ("mandoc", "man pages are valid", completion::man_pages),
+    ] {
+        let present = has_program(tool) && (!matches!(tool, "bash" | "zsh") || has_program("setsid"));
+        trials.push(needs(tool, present, name, test));
+    }
     for (name, test) in real_providers::all() {
         trials.push(needs("go", go, &format!("life of the provider {name}"), test));
     }
@@ -57,6 +72,12 @@ fn main() -> ExitCode {
     trials.push(needs("tofu and consul", with_consul, "one remote state: consul", remote_states::on_consul));
     let gzip = remote_states::on_consul_with_gzip;
     trials.push(needs("tofu and consul", with_consul, "one remote state: consul with gzip", gzip));
+    let on_remote = remote_states::on_tfe_with_the_remote_backend;
+    trials.push(needs("tofu", tofu, "one remote state: remote", on_remote));
+    trials.push(needs("tofu", tofu, "one remote state: cloud", remote_states::on_tfe_with_a_cloud_block));
+    for (name, test) in tfe::all() {
+        trials.push(needs("tofu", tofu, &format!("one TFE server: {name}"), test));
+    }
     let has_moto = yuba_testkit::servers::is_installed("moto");
     for (name, test) in [
         ("s3 with lock objects", remote_states::on_s3_with_lock_objects as fn()),
@@ -96,11 +117,21 @@ fn main() -> ExitCode {
     ] {
         trials.push(needs("tofu and kube-apiserver", has_kubernetes, name, test));
     }
+    for (name, test) in html::all() {
+        trials.push(needs("chromium", yuba_testkit::servers::has_chromium(), &format!("HTML report: {name}"), test));
+    }
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));
     trials.push(needs("git", git, "repositories are symbol libraries", git::repositories_are_libraries));
     let full_disk = full_disk::loses_nothing_and_taints_nothing;
     trials.push(needs("mount", full_disk::can_mount(), "a full disk loses nothing and taints nothing", full_disk));
+    let has_binary = release::binary().is_some();
+    for (name, test) in [
+        ("packages of a release", release::packages_are_installed_used_and_removed as fn()),
+        ("the script that installs a release", release::the_script_installs_what_its_checksum_confirms),
+    ] {
+        trials.push(needs("YUBA_RELEASE_BINARY", has_binary, name, test));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }

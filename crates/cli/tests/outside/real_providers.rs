@@ -18,13 +18,13 @@ struct Real {
     package: Package,
     /// Arguments of the provider configuration; HOST is the address of the host of the test.
     settings: &'static str,
-    /// What there is three times, once for each instance, and changes with `var.v`. Its name is `x`.
+    /// Objects that exist three times, once for each instance, and change with `var.v`. Their name is `x`.
     object: Object,
     /// A call of one of its functions with the answer.
     call: Option<(&'static str, &'static str)>,
 }
 
-/// How Go gets at a program.
+/// Source of the executable of a provider.
 enum Package {
     /// By `go install`.
     Program(&'static str),
@@ -35,7 +35,7 @@ enum Package {
 /// The type and the arguments.
 enum Object {
     Managed(&'static str, &'static str),
-    /// Data, and what of it is kept in a managed resource.
+    /// Data, and the parts of it that a managed resource stores.
     Data(&'static str, &'static str, &'static str),
 }
 
@@ -147,7 +147,7 @@ impl Real {
     }
 }
 
-/// The program of a provider, built when it is not there yet.
+/// The executable of a provider, built if it does not exist yet.
 fn build(real: &Real) -> PathBuf {
     let name = real.name();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("providers").join(format!("{name}_{}", real.version));
@@ -172,7 +172,7 @@ fn build(real: &Real) -> PathBuf {
             let told = String::from_utf8_lossy(&told);
             let line = told.lines().find_map(|line| line.trim().strip_prefix("\"Dir\": \"")?.strip_suffix("\","));
             let source = line.expect("because Go says where it has put the module");
-            // Whole or not at all: somebody else may be about to use it.
+            // Whole or not at all: another process may be about to use it.
             let unfinished = target.join("unfinished");
             go(Command::new("go").arg("build").arg("-o").arg(&unfinished).arg(".").current_dir(source));
             fs::rename(&unfinished, &program).expect("because it was built");
@@ -315,7 +315,7 @@ fn archive_lives() {
     }
 }
 
-/// A service that keeps objects by their ids, and refuses those that the wrong instance of the provider brings.
+/// A service that stores objects by their ids, and refuses requests from the wrong instance of the provider.
 fn objects() -> impl Fn(&Asked) -> Reply {
     let kept: Mutex<BTreeMap<String, String>> = Mutex::default();
     move |asked| {

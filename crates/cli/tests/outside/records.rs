@@ -1,7 +1,5 @@
 //! OpenTofu in a directory with records of symbol libraries, which it does not know.
 
-use std::process::Command;
-
 use yuba_testkit::Sandbox;
 
 /// OpenTofu works beside these records; afterwards they are still there, or `init` makes them again.
@@ -26,10 +24,7 @@ pub(crate) fn records_of_libraries_are_tolerated() {
     sandbox.write("main.tf", call);
     sandbox.write("m/main.tf", &module);
     for args in [&["validate"][..], &["init", "-no-color"], &["plan"], &["get", "-update"], &["validate"]] {
-        let mut command = Command::new("tofu");
-        command.args(args).current_dir(sandbox.dir()).env_clear().env("HOME", sandbox.home());
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        let output = command.output().expect("because tofu was found");
+        let output = sandbox.command_of("tofu", args).output().expect("because tofu was found");
         assert!(output.status.success(), "{args:?}: {output:?}");
     }
     with_libraries();

@@ -1,10 +1,12 @@
-//! OpenTofu and Yuba use one remote state: each sees what the other has applied, and a lock of one keeps the other out.
+//! OpenTofu and Yuba use one remote state: each sees what the other has applied, and respects the lock of the other.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use yuba_testkit::Sandbox;
-use yuba_testkit::servers::{Consul, HttpLockServer, Kubernetes, Moto, consul, http_lock_server, kubernetes, moto};
+use yuba_testkit::servers::{
+    Consul, HttpLockServer, Kubernetes, Moto, TfeServer, consul, http_lock_server, kubernetes, moto, tfe_server,
+};
 
 /// A backend on a server.
 trait Remote {
@@ -13,6 +15,10 @@ trait Remote {
     /// The ID of the lock that a process holds now.
     fn lock_id(&self) -> Option<String>;
     fn has_workspaces(&self) -> bool;
+    /// A CLI configuration that both tools use.
+    fn cli_configuration(&self) -> Option<String> {
+        None
+    }
     /// Hundreds of incompressible strings in a large state.
     fn large(&self) -> usize {
         90
@@ -64,7 +70,13 @@ resource "terraform_data" "wait" {
 impl Pair<'_> {
     fn new(remote: &dyn Remote) -> Pair<'_> {
         let fixture = format!("//- main.tf\nterraform {{\n{}\n}}\n{CONFIGURATION}", remote.block());
-        let sandbox = || Sandbox::new(env!("CARGO_BIN_EXE_yuba"), &fixture);
+        let sandbox = || {
+            let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), &fixture);
+            let Some(text) = remote.cli_configuration() else { return sandbox };
+            sandbox.write("cli.tfrc", text);
+            let path = sandbox.dir().join("cli.tfrc").display().to_string();
+            sandbox.env("TF_CLI_CONFIG_FILE", &path)
+        };
         let pair = Pair { remote, yuba: sandbox(), tofu: sandbox() };
         pair.done(Who::Yuba, &["init"]);
         pair.done(Who::Tofu, &["init"]);
@@ -82,9 +94,10 @@ impl Pair<'_> {
         match who {
             Who::Yuba => self.yuba.command(args),
             Who::Tofu => {
-                let mut tofu = Command::new("tofu");
-                tofu.args(args).current_dir(self.tofu.dir()).env_clear();
-                tofu.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.tofu.home());
+                let mut tofu = self.tofu.command_of("tofu", args);
+                if self.remote.cli_configuration().is_some() {
+                    tofu.env("TF_CLI_CONFIG_FILE", self.tofu.dir().join("cli.tfrc"));
+                }
                 tofu
             }
         }
@@ -231,6 +244,36 @@ impl Remote for Http {
     fn has_workspaces(&self) -> bool {
         false
     }
+}
+
+/// The TFE server with the `remote` backend or the `cloud` block.
+struct Tfe(TfeServer, &'static str);
+
+impl Remote for Tfe {
+    fn block(&self) -> String {
+        let Tfe(server, header) = self;
+        let (host, organization) = (server.name(), server.organization());
+        format!(
+            "{header} {{\n hostname = {host:?}\n organization = {organization:?}\n workspaces {{\n name = \"app\"\n }}\n}}"
+        )
+    }
+    fn lock_id(&self) -> Option<String> {
+        self.0.workspace("app")?.lock.map(|_| format!("{}/app", self.0.organization()))
+    }
+    fn has_workspaces(&self) -> bool {
+        false
+    }
+    fn cli_configuration(&self) -> Option<String> {
+        Some(self.0.cli_configuration("ann"))
+    }
+}
+
+pub(crate) fn on_tfe_with_the_remote_backend() {
+    take_turns(&Tfe(tfe_server(), "backend \"remote\""));
+}
+
+pub(crate) fn on_tfe_with_a_cloud_block() {
+    take_turns(&Tfe(tfe_server(), "cloud"));
 }
 
 struct OnConsul(Consul, &'static str);

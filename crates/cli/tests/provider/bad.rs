@@ -7,7 +7,7 @@ use crate::{contains, fails, finish, nothing_left, sandbox, signal, uninstalled}
 
 const ONE: &str = "//- main.tf\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n}\n";
 
-/// What a bad provider leads to.
+/// Diagnostics about a bad provider.
 #[track_caller]
 fn check(bad: &str, says: &[&str]) {
     let s = sandbox(6, ONE).env("TESTING_BAD", bad);
@@ -44,7 +44,7 @@ fn its_schema_is_too_big() {
 }
 
 #[test]
-fn its_schema_has_types_that_are_none() {
+fn its_schema_has_invalid_types() {
     check("types", &["heap"]);
 }
 
@@ -88,14 +88,14 @@ fn it_only_knows_the_oldest_calls() {
 }
 
 #[test]
-fn it_is_no_program() {
+fn it_is_not_an_executable() {
     let s = sandbox(6, ONE);
     let directory =
         s.dir().join(".terraform/providers/registry.opentofu.org/yuba/testing/1.0.0").join(yuba_testkit::platform());
     let real = std::fs::canonicalize(&directory).expect("because it was installed");
     std::fs::write(real.join("terraform-provider-testing_v1.0.0"), "not a program")
         .expect("because the sandbox is writable");
-    // What is there is not what the lock file says.
+    // The installed package does not match the lock file.
     fails(&s, &["plan"], &["yuba/testing"]);
     nothing_left(&s);
 }

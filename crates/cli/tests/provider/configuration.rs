@@ -3,12 +3,16 @@
 use crate::{apply, contains, fails, no_changes, nothing_left, ok, sandbox};
 
 #[test]
-fn what_is_wrong_is_said_where_it_is() {
+fn errors_are_reported_at_their_location() {
     let s = sandbox(
         6,
         "//- main.tf\nprovider \"testing\" {\n  behave = \"fail_configure\"\n}\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n}\n",
     );
-    fails(&s, &["plan"], &["Failure on configure", "on main.tf line 2, in provider \"testing\"", "told to fail"]);
+    fails(
+        &s,
+        &["plan"],
+        &["Failure on configure", "on main.tf line 2, in provider \"testing\"", "requested a failure"],
+    );
     s.write("main.tf", "provider \"testing\" {\n  behave = \"fail_validate\"\n}\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n}\n");
     fails(&s, &["validate"], &["Failure on validate", "on main.tf line 2, in provider \"testing\""]);
     s.write("main.tf", "resource \"testing_thing\" \"a\" {\n  name = \"a\"\n  size = -1\n}\n");
@@ -18,7 +22,8 @@ fn what_is_wrong_is_said_where_it_is() {
     nothing_left(&s);
 }
 
-/// The test provider has nested attributes only over protocol 6, so what was kept is out of date with the other one.
+/// The test provider has nested attributes only over protocol 6, so the cached schema is outdated with the other
+/// protocol.
 #[test]
 fn what_a_provider_has_may_depend_on_its_surroundings() {
     let nested = "//- main.tf\nresource \"testing_nested\" \"a\" {\n  one = {\n    text = \"x\"\n  }\n}\n";
@@ -147,7 +152,7 @@ fn functions_over_protocol_6() {
 }
 
 #[test]
-fn modules_tell_the_provider_about_themselves() {
+fn modules_send_their_metadata_to_the_provider() {
     let s = sandbox(
         6,
         "//- main.tf\nterraform {\n  provider_meta \"testing\" {\n    module = \"m1\"\n  }\n}\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n}\n",
@@ -158,7 +163,7 @@ fn modules_tell_the_provider_about_themselves() {
 }
 
 #[test]
-fn a_development_build_takes_the_place_of_the_package() {
+fn a_development_build_replaces_the_package() {
     let s = crate::uninstalled("//- main.tf\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n}\n");
     let package = s
         .world()
@@ -168,7 +173,7 @@ fn a_development_build_takes_the_place_of_the_package() {
         .join(yuba_testkit::platform());
     s.write("dev.tfrc", format!("provider_installation {{\n  dev_overrides {{\n    \"yuba/testing\" = {package:?}\n  }}\n  direct {{}}\n}}\n"));
     let s = s.env("TF_CLI_CONFIG_FILE", "dev.tfrc");
-    // It is the first thing to be said, so that nobody agrees to something else.
+    // It is the first message, so that users know it before they approve.
     let warning = "Provider development overrides are in effect";
     let planned = ok(&s, &["plan", "-json"]).stdout;
     assert!(planned.lines().nth(1).is_some_and(|line| line.contains(warning)), "{planned}");

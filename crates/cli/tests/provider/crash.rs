@@ -1,4 +1,4 @@
-//! Providers that die, hang or fail in the middle of things: what was done is kept, what happened is said.
+//! Providers that die, hang or fail during an operation: completed changes are saved, and the failure is reported.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ resource "testing_thing" "c" {{
 fn crashes(protocol: u32) {
     let s = sandbox(protocol, &three("crash_create"));
     let run = fails(&s, &["apply", "-auto-approve"], &["yuba/testing", "testing_thing.b"]);
-    contains(&run, &["panic: it was told to crash on create of b"]);
+    contains(&run, &["panic: the test requested a crash on create of b"]);
     assert_eq!(addresses(&s), ["testing_thing.a"]);
     assert_eq!(s.objects(), ["a#1"]);
     nothing_left(&s);
@@ -55,7 +55,7 @@ fn it_crashes_on_other_occasions() {
     for verb in ["validate", "plan", "read", "update", "delete"] {
         let s = sandbox(6, &three(""));
         apply(&s);
-        // The stored object carries what goes wrong when it is read or destroyed.
+        // The stored object carries the faults for reading and destroying it.
         s.change_object("b#1", |json| json.replace("\"behave\":\"\"", &format!("\"behave\":\"crash_{verb}\"")));
         let main = three(&format!("crash_{verb}")).replace("//- main.tf", "");
         s.write(
@@ -67,7 +67,7 @@ fn it_crashes_on_other_occasions() {
             ok(&s, &["apply", "-refresh-only", "-auto-approve"]);
         }
         let args: &[&str] = if verb == "delete" { &["destroy", "-auto-approve"] } else { &["apply", "-auto-approve"] };
-        fails(&s, args, &[&format!("panic: it was told to crash on {verb}"), "yuba/testing"]);
+        fails(&s, args, &[&format!("panic: the test requested a crash on {verb}"), "yuba/testing"]);
         let expected: &[&str] = match verb {
             "delete" => &["testing_thing.a", "testing_thing.b"],
             _ => &["testing_thing.a", "testing_thing.b", "testing_thing.c"],
@@ -113,7 +113,7 @@ fn it_hangs_until_it_is_stopped() {
     nothing_left(&s);
 }
 
-/// The second interrupt ends everything; what is known is kept.
+/// The second interrupt ends everything; known results are saved.
 #[test]
 fn it_hangs_for_ever() {
     let s = sandbox(6, &three("deaf_create"));

@@ -1,4 +1,4 @@
-//! Ephemeral resources: opened when needed, kept open as long as needed, closed always.
+//! Ephemeral resources: opened when needed, open as long as needed, closed always.
 
 use crate::{apply, contains, fails, nothing_left, ok, sandbox};
 
@@ -52,7 +52,7 @@ fn tokens_are_renewed_over_protocol_6() {
 }
 
 #[test]
-fn tokens_that_nobody_needs_are_not_opened_to_apply() {
+fn unused_tokens_are_not_opened_to_apply() {
     let s = sandbox(
         6,
         r#"

@@ -50,7 +50,7 @@ fn by_region(protocol: u32) {
         names.iter().map(|line| line.rsplit(' ').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(configured(&s), ["in-ap", "in-eu", "in-us"]);
-    // One for each key, and no more than one that answers what there is.
+    // One for each key, and another process for schemas.
     let processes = s.provider_processes().len();
     assert!((3..=4).contains(&processes), "{processes} processes for a plan");
 

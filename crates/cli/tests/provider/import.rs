@@ -10,7 +10,7 @@ resource "testing_thing" "a" {
 }
 "#;
 
-/// A sandbox where `a#1` exists and nobody manages it.
+/// A sandbox where `a#1` exists and is not managed.
 fn forgotten(protocol: u32) -> yuba_testkit::Sandbox {
     let s = sandbox(protocol, TWO);
     apply(&s);
@@ -59,7 +59,7 @@ fn by_block_and_by_identity() {
 }
 
 #[test]
-fn configuration_is_written_for_what_is_imported() {
+fn configuration_is_written_for_imported_objects() {
     let s = forgotten(6);
     s.write("main.tf", "import {\n  to = testing_thing.b\n  id = \"a#1\"\n}\n");
     contains(&ok(&s, &["plan", "-generate-config-out=generated.tf", "-out=saved"]), &["Plan: 1 to import, 0 to add"]);

@@ -7,16 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value as Json;
-use yuba_testkit::{Run, Sandbox};
+use yuba_testkit::{Kills, Recovery, Sandbox};
 
 use crate::{contains, finish, ok, sandbox, signal, start, wait_until};
 
-/// How many processes are killed, unless the environment says otherwise.
+/// Default number of killed processes.
 const KILLS: u64 = 12;
 
 fn config(version: u32) -> String {
@@ -44,21 +43,6 @@ resource "testing_thing" "{kind}" {{
     text
 }
 
-/// The random number at a position of the sequence of a seed (SplitMix64).
-fn random(seed: u64, position: u64) -> u64 {
-    let mut bits = seed.wrapping_add(position.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
-}
-
-/// `testing_thing.cbd[3]` for the object `cbd3#2`.
-fn address_of(id: &str) -> String {
-    let name = id.split('#').next().unwrap_or_default();
-    let (kind, index) = name.split_at(name.len() - 1);
-    format!("testing_thing.{kind}[{index}]")
-}
-
 /// Objects by id, with the size that an update changes.
 type Objects = BTreeMap<String, String>;
 
@@ -78,32 +62,7 @@ fn known(s: &Sandbox) -> Objects {
     attributes.map(|it| (it["id"].as_str().unwrap_or_default().to_owned(), it["size"].to_string())).collect()
 }
 
-/// What the recovery says: changes that were finished, and operations without a result.
-fn told(run: &Run) -> (Vec<String>, Vec<String>) {
-    let (mut finished, mut unknown) = (Vec::new(), Vec::new());
-    let mut is_unknown = false;
-    for line in run.to_string().lines() {
-        let line = line.trim_start_matches(['│', ' ']);
-        is_unknown |= line.contains("operations were under way");
-        let Some(item) = line.strip_prefix("- ").filter(|item| item.starts_with("testing_thing.")) else { continue };
-        // `ADDRESS (deposed object KEY) (ACTION)`
-        match item.rsplit_once(" (").filter(|_| is_unknown) {
-            Some((object, _)) => unknown.push(object.to_owned()),
-            None => finished.push(item.to_owned()),
-        }
-    }
-    (finished, unknown)
-}
-
-fn copy_objects(from: &Path, to: &Path) {
-    let _ = fs::remove_dir_all(to);
-    fs::create_dir_all(to).expect("because the sandbox is writable");
-    for entry in fs::read_dir(from).expect("because it is there").flatten() {
-        fs::copy(entry.path(), to.join(entry.file_name())).expect("because the sandbox is writable");
-    }
-}
-
-/// How often things happened.
+/// Number of occurrences of each outcome.
 #[derive(Default)]
 struct Figures {
     killed: AtomicU64,
@@ -123,7 +82,7 @@ impl Lane {
         s.write("main.tf", config(1));
         ok(&s, &["apply", "-auto-approve"]);
         s.write("main.tf", config(2));
-        copy_objects(&s.world().join("objects"), &s.world().join("base"));
+        s.save_objects();
         let state = s.read("terraform.tfstate");
         Lane { s, state }
     }
@@ -131,9 +90,8 @@ impl Lane {
     /// As it was before the apply.
     fn restore(&self) {
         let s = &self.s;
-        copy_objects(&s.world().join("base"), &s.world().join("objects"));
-        s.clear_record();
-        for entry in fs::read_dir(s.dir()).expect("because it is there").flatten() {
+        s.restore_objects();
+        for entry in fs::read_dir(s.dir()).expect("because it exists").flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.contains("tfstate") {
                 fs::remove_file(entry.path()).expect("because the sandbox is writable");
@@ -165,15 +123,13 @@ impl Lane {
         let s = &self.s;
         // Takes the lock and recovers, and changes nothing else.
         let run = ok(s, &["plan", "-refresh=false"]);
-        let (finished, unknown) = told(&run);
-        figures.recovered.fetch_add(u64::from(!finished.is_empty() || !unknown.is_empty()), Ordering::Relaxed);
+        let report = Recovery::of(&run);
+        let Recovery { finished, unknown } = &report;
+        figures.recovered.fetch_add(u64::from(!report.is_empty()), Ordering::Relaxed);
         figures.unknown.fetch_add(unknown.len() as u64, Ordering::Relaxed);
-        let set: BTreeSet<&String> = finished.iter().chain(&unknown).collect();
+        let set: BTreeSet<&String> = finished.iter().chain(unknown).collect();
         assert_eq!(set.len(), finished.len() + unknown.len(), "{label}: an object is named twice: {run}");
-        let is_named = |id: &str| {
-            let address = address_of(id);
-            unknown.iter().any(|object| *object == address || object.starts_with(&format!("{address} (")))
-        };
+        let is_named = |id: &str| report.is_unknown(id);
         let (real, known) = (reality(s), known(s));
         for (id, size) in &real {
             let differs = known.get(id) != Some(size);
@@ -185,7 +141,7 @@ impl Lane {
         }
         // It is reported once.
         let again = ok(s, &["plan", "-refresh=false"]);
-        assert_eq!(told(&again), (Vec::new(), Vec::new()), "{label}: told twice");
+        assert!(Recovery::of(&again).is_empty(), "{label}: reported twice: {again}");
         ok(s, &["apply", "-auto-approve"]);
         let last = s.run(&["plan", "-detailed-exitcode"]);
         assert_eq!(last.code, 0, "{label}: it does not converge: {last}");
@@ -202,12 +158,8 @@ impl Lane {
 
 #[test]
 fn a_kill_at_any_moment_loses_nothing_and_the_next_apply_converges() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let kills = number("YUBA_KILLS").unwrap_or(KILLS);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seed = number("YUBA_CRASH_SEED").unwrap_or(now.as_secs());
-    // Shown if the test fails.
-    println!("YUBA_CRASH_SEED={seed}");
+    let sequence = Kills::of_environment(KILLS);
+    let Kills { count: kills, seed } = sequence;
     let (next, figures) = (AtomicU64::new(0), Figures::default());
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -219,8 +171,8 @@ fn a_kill_at_any_moment_loses_nothing_and_the_next_apply_converges() {
                         break;
                     }
                     // Replacements are two deeds each.
-                    let deeds = (random(seed, 2 * at) % 40) as usize;
-                    let later = Duration::from_micros(random(seed, 2 * at + 1) % 20_000);
+                    let deeds = (sequence.random(2 * at) % 40) as usize;
+                    let later = Duration::from_micros(sequence.random(2 * at + 1) % 20_000);
                     let label = format!("kill {at} of seed {seed}, after {deeds} deeds and {later:?}");
                     lane.kill(deeds, later, &figures, &label);
                 }

@@ -47,7 +47,7 @@ fn every_verb(protocol: u32) {
     assert_eq!(deeds(&s), ["update testing_thing a#1 -"]);
     assert!(s.object("a#1").contains(r#""value":"second""#));
 
-    // What cannot change in place.
+    // An attribute that requires replacement.
     let run = ok(&s, &["apply", "-auto-approve", "-var=value=second", "-var=kind=k2"]);
     contains(&run, &["# testing_thing.a must be replaced", "# forces replacement", "1 added, 0 changed, 1 destroyed"]);
     assert_eq!(deeds(&s), ["delete testing_thing a#1 -", "create testing_thing a#1 -"]);
@@ -61,7 +61,7 @@ fn every_verb(protocol: u32) {
     ok(&s, &["apply", "saved"]);
     assert_eq!(deeds(&s), ["update testing_thing a#1 -"]);
 
-    // Somebody else changed it, then destroyed it.
+    // Another user changed it, then destroyed it.
     s.change_object("a#1", |json| json.replace("third", "drifted"));
     let run = ok(&s, &["plan", "-var=value=third", "-var=kind=k2"]);
     contains(&run, &["~ value = \"drifted\" -> \"third\""]);
@@ -221,7 +221,7 @@ fn attributes_that_a_schema_has_lost_are_forgotten() {
 }
 
 #[test]
-fn warnings_about_stored_objects_are_told() {
+fn warnings_about_stored_objects_are_reported() {
     let s =
         sandbox(6, "//- main.tf\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n  behave = \"warn_upgrade\"\n}\n");
     apply(&s);

@@ -1,4 +1,4 @@
-//! What providers write to their standard streams goes to the log, with its level, and nowhere else.
+//! Output of providers on their standard streams goes to the log, with its level, and nowhere else.
 
 use crate::{apply, nothing_left, ok, sandbox};
 

@@ -1,8 +1,10 @@
 //! The real executable with a real provider process: what really happens, what is in the state, what is left behind.
 
+mod automation;
 mod bad;
 mod configuration;
 mod crash;
+mod drift;
 mod ephemeral;
 mod for_each;
 mod import;
@@ -10,6 +12,9 @@ mod kills;
 mod lifecycle;
 mod logging;
 mod many_runs;
+#[cfg(unix)]
+#[path = "../e2e/on_terminal.rs"]
+mod on_terminal;
 mod parallel;
 mod profile;
 mod references;
@@ -97,7 +102,7 @@ fn no_changes(sandbox: &Sandbox) {
     assert_eq!(run.code, 0, "{run}");
 }
 
-/// What was done to managed objects since the last time, in order.
+/// New operations on managed objects, in order.
 fn deeds(sandbox: &Sandbox) -> Vec<String> {
     let verbs = ["create ", "update ", "delete ", "import ", "move "];
     let lines = sandbox.record().into_iter().filter(|line| verbs.iter().any(|verb| line.starts_with(verb)));
@@ -109,21 +114,21 @@ fn deeds(sandbox: &Sandbox) -> Vec<String> {
 /// No process of a provider is left, and no temporary file.
 #[track_caller]
 fn nothing_left(sandbox: &Sandbox) {
-    // A process that was told to end may need a moment.
+    // A process may need a moment to end.
     wait_until("providers ended", || sandbox.living_providers().is_empty());
     assert_eq!(sandbox.temporary_files(), [] as [String; 0]);
 }
 
-/// A Yuba that was killed cannot tidy up; a later one does when it is certain that nobody needs it any more.
+/// A killed Yuba cannot remove its socket; a later run does when it is certain that the socket is unused.
 #[track_caller]
 fn tidied(sandbox: &Sandbox) {
     let long_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
     for name in sandbox.temporary_files() {
         let path = sandbox.world().with_file_name("tmp").join(name);
-        let file = std::fs::File::open(path).expect("because it is there");
+        let file = std::fs::File::open(path).expect("because it exists");
         file.set_modified(long_ago).expect("because it is ours");
     }
-    // What is known of the provider does not have to be asked.
+    // A cached schema requires no request to the provider.
     ok(sandbox, &["plan"]);
     nothing_left(sandbox);
 }

@@ -6,10 +6,10 @@ use yuba_testkit::Sandbox;
 
 use crate::{apply, deeds, finish, no_changes, ok, sandbox, signal, start, wait_until};
 
-/// How many applies are disturbed.
+/// Number of disturbed applies.
 const RUNS: u64 = 100;
 
-/// Four rows of three: each thing names the one before, so when it is being made the one before is known to be made.
+/// Four rows of three objects: each names the one before, so its creation starts after that one exists.
 const ROWS: &str = r#"
 //- main.tf
 variable "round" {
@@ -34,14 +34,14 @@ resource "testing_thing" "c" {
 }
 "#;
 
-/// Ids of things in the state.
+/// Ids of the objects in the state.
 fn known(s: &Sandbox) -> BTreeSet<String> {
     let text = ok(s, &["state", "pull"]).stdout.replace("\": ", "\":");
     let ids = text.split("\"id\":\"").skip(1).filter_map(|rest| rest.split('"').next());
     ids.filter(|id| id.contains('#')).map(str::to_owned).collect()
 }
 
-/// Things whose making was answered: something that needs them began afterwards. They must not be forgotten.
+/// Objects whose creation was answered: an object that depends on them was begun afterwards. They must not be lost.
 fn answered(record: &[String]) -> BTreeSet<String> {
     let mut made: BTreeSet<String> = BTreeSet::new();
     let mut sure = BTreeSet::new();
@@ -100,7 +100,7 @@ fn nothing_is_lost_and_nothing_is_left() {
                 let mut child = start(&s, &args);
                 let lines = usize::try_from(chance(24)).unwrap_or_default();
                 let over = |child: &mut std::process::Child| !matches!(child.try_wait(), Ok(None));
-                wait_until("it is under way", || s.record().len() >= lines || over(&mut child));
+                wait_until("the request is in progress", || s.record().len() >= lines || over(&mut child));
                 if !over(&mut child) {
                     signal(&child, "KILL");
                 }
@@ -126,7 +126,7 @@ fn nothing_is_lost_and_nothing_is_left() {
     assert_eq!(s.living_providers(), [] as [u32; 0]);
     crate::tidied(&s);
     let leftovers: Vec<String> = std::fs::read_dir(s.dir())
-        .expect("because it is there")
+        .expect("because it exists")
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| !["main.tf", "required.tf", ".terraform", ".terraform.lock.hcl"].contains(&name.as_str()))

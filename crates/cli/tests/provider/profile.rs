@@ -41,7 +41,7 @@ fn an_interrupted_apply_has_a_complete_profile() {
     let run = finish(child);
     assert_eq!(run.code, 1, "{run}");
     let all = slices(&s, "p.json");
-    assert!(only(&all, "command").args["unfinished"].is_null(), "the command came to its own end");
+    assert!(only(&all, "command").args["unfinished"].is_null(), "the command ended by itself");
     assert!(only(&all, "apply").contains(named(&all, "apply operation")[0]));
     assert!(only(&all, "command").contains(only(&all, "save state")));
     nothing_left(&s);

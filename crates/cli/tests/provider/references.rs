@@ -1,5 +1,5 @@
-//! What the first name of an opt-in feature means in backends, in encryption and in test files. The table for the other
-//! places is beside validation.
+//! Meaning of the first name of an opt-in feature in backends, in encryption and in test files. The table for the other
+//! locations is beside validation.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use yuba_testkit::Sandbox;
 
 use crate::sandbox;
 
-/// What a place needs.
+/// Files and commands that a location requires.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// A value, known or not.
@@ -22,7 +22,7 @@ enum Kind {
     Resource,
 }
 
-/// Files of a place: the module and the test, with `@` for the first two names.
+/// Files of a location: the module and the test, with `@` for the first two names.
 struct Place(&'static str, Kind, &'static str, &'static str);
 
 const MOCKS: &str = "mock_provider \"testing\" {}\nmock_provider \"testing\" {\n alias = \"plain\"\n}\n";
@@ -104,7 +104,7 @@ const OPT_IN: &str = "symbols \"s\" { source = \"./lib.tfsym.hcl\" }\n";
 const RESOURCE: &str = "provider \"testing\" { alias = \"plain\" }\nresource \"symbols\" \"res\" {\n  provider = testing.plain\n  name = \"n\"\n  value = \"v\"\n}\n";
 const UNDEFINED: &str = "Error: Reference to undefined symbol library";
 
-/// What is said about a reference in a place.
+/// Diagnostics about a reference in a location.
 fn said(s: &Sandbox, header: &str, Place(_, _, main, test): &Place, name: &str) -> String {
     let mut test = test.replace('^', MOCKS).replace('@', name);
     // Without the resource there is no block for the alias.

@@ -57,7 +57,7 @@ fn a_plan_is_shown_without_providers_and_configuration() {
         assert_eq!(ok(&elsewhere, &["show", "plan"]).stdout, text);
         assert_eq!(ok(&elsewhere, &["show", "-json", "plan"]).stdout, json);
         assert_eq!(ok(&elsewhere, &["show", "-plan=plan"]).stdout, text);
-        // Where it was made, but with nothing installed any more.
+        // In the directory of the plan, but without any installed provider.
         std::fs::remove_dir_all(s.dir().join(".terraform")).expect("because the sandbox is writable");
         std::fs::remove_file(s.dir().join(".terraform.lock.hcl")).expect("because the sandbox is writable");
         assert_eq!(ok(&s, &["show", "-json", "plan"]).stdout, json);

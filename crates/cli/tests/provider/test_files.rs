@@ -1,8 +1,8 @@
-//! `yuba test` with a real provider: what its runs make is destroyed by who made it.
+//! `yuba test` with a real provider: objects of its runs are destroyed by the provider that created them.
 
 use crate::{contains, deeds, nothing_left, ok, sandbox};
 
-/// What was done, in no particular order.
+/// Operations, unordered.
 fn done(s: &yuba_testkit::Sandbox) -> Vec<String> {
     let mut done = deeds(s);
     done.sort();
@@ -88,7 +88,7 @@ resource "testing_thing" "y" {
 "#;
 
 #[test]
-fn a_mock_destroys_what_it_made_and_nobody_else_does() {
+fn mocks_and_providers_destroy_their_own_objects() {
     let s = sandbox(6, MIXED);
     s.write(
         "main.tftest.hcl",
@@ -114,7 +114,7 @@ run "mocked" {
     nothing_left(&s);
 }
 
-/// Both work on the same state: the second run makes one more object with the mock.
+/// Both work on the same state: the second run creates another object with the mock.
 #[test]
 fn one_state_may_have_objects_of_a_mock_and_of_a_real_provider() {
     let s = sandbox(6, MIXED);

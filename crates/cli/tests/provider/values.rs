@@ -93,7 +93,7 @@ output "o" {
 }
 
 #[test]
-fn what_should_not_be_used_any_more_is_said_when_it_is_read() {
+fn deprecated_attributes_are_reported_when_they_are_read() {
     let s = sandbox(
         6,
         "//- main.tf\ndata \"testing_data\" \"d\" {\n  input = \"in\"\n}\noutput \"whole\" {\n  value     = data.testing_data.d\n  sensitive = true\n}\n",
@@ -108,7 +108,7 @@ fn what_should_not_be_used_any_more_is_said_when_it_is_read() {
 }
 
 #[test]
-fn what_is_known_of_unknown_values_comes_over_the_wire() {
+fn refinements_of_unknown_values_cross_the_wire() {
     let s = sandbox(
         6,
         r#"
@@ -197,14 +197,18 @@ output "o" {
     contains(&apply(&s), &["\"NOW\"", "\"A#1\""]);
     no_changes(&s);
     s.write("bad.tf", "data \"testing_data\" \"bad\" {\n  input  = \"x\"\n  behave = \"fail_data\"\n}\n");
-    fails(&s, &["plan"], &["Failure on data", "on bad.tf line 3, in data \"testing_data\" \"bad\"", "told to fail"]);
+    fails(
+        &s,
+        &["plan"],
+        &["Failure on data", "on bad.tf line 3, in data \"testing_data\" \"bad\"", "requested a failure"],
+    );
     s.write("bad.tf", "data \"testing_data\" \"bad\" {\n  input  = \"x\"\n  behave = \"warn_data\"\n}\n");
     contains(&ok(&s, &["plan"]), &["Warning: Warning on data"]);
     nothing_left(&s);
 }
 
 #[test]
-fn ephemeral_values_in_stored_attributes_are_told_with_the_resource() {
+fn ephemeral_values_in_stored_attributes_are_reported_with_the_resource() {
     let main = "//- main.tf\nvariable \"v\" {\n  ephemeral = true\n  default = \"v\"\n}\n\
                 resource \"testing_thing\" \"a\" {\n  name = \"a\"\n  value = var.v\n}\n";
     let s = sandbox(6, main);

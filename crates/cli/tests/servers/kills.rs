@@ -1,6 +1,7 @@
 //! Kills applies on a backend at random moments, and looks at what the next command finds: a harness for every backend.
 //!
-//! `YUBA_KILLS` is the number of applies, `YUBA_CRASH_SEED` repeats the moments of an earlier run.
+//! `YUBA_KILLS` is the number of applies, `YUBA_CRASH_SEED` repeats the moments of an earlier run, and `YUBA_PROGRAM` names another
+//! executable, such as a release build.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value as Json;
-use yuba_testkit::{Run, Sandbox};
+use yuba_testkit::{Kills, Recovery, Run, Sandbox};
 
 use crate::{ok, start, wait_until, yuba};
 
@@ -32,7 +33,7 @@ pub(crate) struct Target {
     pub(crate) journal: Journal,
 }
 
-/// What becomes of the lock of a killed process.
+/// Fate of the lock of a killed process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Locks {
     /// The server frees it.
@@ -41,7 +42,7 @@ pub(crate) enum Locks {
     Left,
 }
 
-/// Where journals are besides the working directory.
+/// Location of journals besides the working directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Journal {
     /// A third of the runs is recovered from another directory, and the working directory is gone.
@@ -49,7 +50,7 @@ pub(crate) enum Journal {
     Local,
 }
 
-/// How often things happened.
+/// Number of occurrences of each outcome.
 #[derive(Default)]
 pub(crate) struct Figures {
     pub(crate) runs: u64,
@@ -90,11 +91,8 @@ impl fmt::Display for Figures {
 
 /// Kills applies and recovers.
 pub(crate) fn run(target: &Target) -> Figures {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seed = number("YUBA_CRASH_SEED").unwrap_or(now.as_secs());
-    let figures = Figures { runs: number("YUBA_KILLS").unwrap_or(KILLS), ..Figures::default() };
-    println!("YUBA_CRASH_SEED={seed}");
+    let kills = Kills::of_environment(KILLS);
+    let figures = Figures { runs: kills.count, ..Figures::default() };
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -105,7 +103,7 @@ pub(crate) fn run(target: &Target) -> Figures {
                     if at >= figures.runs {
                         break;
                     }
-                    lane.round(seed, at);
+                    lane.round(kills, at);
                 }
             });
         }
@@ -135,48 +133,8 @@ fn config(version: u32) -> String {
 const REQUIRED: &str =
     "terraform {\n  required_providers {\n    testing = {\n      source = \"yuba/testing\"\n    }\n  }\n}\n";
 
-/// The random number at a position of the sequence of a seed (SplitMix64).
-fn random(seed: u64, position: u64) -> u64 {
-    let mut bits = seed.wrapping_add(position.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
-}
-
 /// Objects by id, with the size that an update changes.
 type Objects = BTreeMap<String, String>;
-
-/// `testing_thing.cbd[3]` for the object `cbd3#2`.
-fn address_of(id: &str) -> String {
-    let name = id.split('#').next().unwrap_or_default();
-    let (kind, index) = name.split_at(name.len() - 1);
-    format!("testing_thing.{kind}[{index}]")
-}
-
-/// What the recovery says: changes that were finished, and operations without a result.
-fn told(run: &Run) -> (Vec<String>, Vec<String>) {
-    let (mut finished, mut unknown) = (Vec::new(), Vec::new());
-    let mut is_unknown = false;
-    for line in run.to_string().lines() {
-        let line = line.trim_start_matches(['│', ' ']);
-        is_unknown |= line.contains("operations were under way");
-        let Some(item) = line.strip_prefix("- ").filter(|item| item.starts_with("testing_thing.")) else { continue };
-        // `ADDRESS (deposed object KEY) (ACTION)`
-        match item.rsplit_once(" (").filter(|_| is_unknown) {
-            Some((object, _)) => unknown.push(object.to_owned()),
-            None => finished.push(item.to_owned()),
-        }
-    }
-    (finished, unknown)
-}
-
-fn copy_objects(from: &Path, to: &Path) {
-    let _ = fs::remove_dir_all(to);
-    fs::create_dir_all(to).expect("because the sandbox is writable");
-    for entry in fs::read_dir(from).expect("because it is there").flatten() {
-        fs::copy(entry.path(), to.join(entry.file_name())).expect("because the sandbox is writable");
-    }
-}
 
 /// A sandbox whose applies are killed one after the other.
 struct Lane<'a> {
@@ -196,15 +154,16 @@ impl<'a> Lane<'a> {
         s.write("main.tf", config(1));
         ok(&s, &["init"]);
         ok(&s, &["apply", "-auto-approve"]);
-        copy_objects(&s.world().join("objects"), &s.world().join("base"));
+        s.save_objects();
         fs::rename(s.dir().join("terraform.tfstate"), s.dir().join("base.json")).expect("because it was written");
         s.write("main.tf", config(2));
         Lane { s, target, figures }
     }
 
     /// One apply, killed and recovered.
-    fn round(&self, seed: u64, at: u64) {
-        let number = |position: u64| random(seed, 4 * at + position);
+    fn round(&self, kills: Kills, at: u64) {
+        let seed = kills.seed;
+        let number = |position: u64| kills.random(4 * at + position);
         let label = format!("kill {at} of seed {seed}");
         self.restore(&format!("kills_{seed}_{at}_{}", std::process::id()));
         // One in eight is killed before it has changed anything, or while it ends.
@@ -221,8 +180,7 @@ impl<'a> Lane<'a> {
     /// As it was before the apply, with a new state on the server.
     fn restore(&self, state: &str) {
         let s = &self.s;
-        copy_objects(&s.world().join("base"), &s.world().join("objects"));
-        s.clear_record();
+        s.restore_objects();
         s.write("backend.tf", (self.target.backend)(state));
         // The record of `init` and the journals belong to the state before.
         let _ = fs::remove_dir_all(s.dir().join(".terraform"));
@@ -317,13 +275,10 @@ impl<'a> Lane<'a> {
     fn check(&self, place: &Path, label: &str) {
         let figures = self.figures;
         let run = self.next_command(place, label);
-        let (finished, unknown) = told(&run);
-        figures.recovered.fetch_add(u64::from(!finished.is_empty() || !unknown.is_empty()), Ordering::Relaxed);
-        figures.unknown.fetch_add(unknown.len() as u64, Ordering::Relaxed);
-        let is_named = |id: &str| {
-            let address = address_of(id);
-            unknown.iter().any(|object| *object == address || object.starts_with(&format!("{address} (")))
-        };
+        let report = Recovery::of(&run);
+        figures.recovered.fetch_add(u64::from(!report.is_empty()), Ordering::Relaxed);
+        figures.unknown.fetch_add(report.unknown.len() as u64, Ordering::Relaxed);
+        let is_named = |id: &str| report.is_unknown(id);
         let (real, known) = (self.reality(), self.known(place));
         let mut lost = Vec::new();
         for (id, size) in &real {
@@ -343,14 +298,14 @@ impl<'a> Lane<'a> {
         }
         figures.lost.lock().expect("because nothing panics while it is held").extend(lost);
         let again = self.ok(place, &["plan", "-refresh=false"]);
-        assert_eq!(told(&again), (Vec::new(), Vec::new()), "{label}: told twice");
+        assert!(Recovery::of(&again).is_empty(), "{label}: reported twice: {again}");
         self.ok(place, &["apply", "-auto-approve"]);
         let last = self.run(place, &["plan", "-detailed-exitcode"]);
         assert_eq!(last.code, 0, "{label}: it does not converge: {last}");
     }
 }
 
-/// When an apply is killed.
+/// Moment of the kill.
 enum Moment {
     /// After a time.
     After(Duration),

@@ -6,6 +6,10 @@
 mod kills;
 mod over_http;
 mod pg;
+mod pg_rows;
+mod side_by_side;
+mod tfe;
+mod two_machines;
 
 use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -36,13 +40,24 @@ fn needs(tools: &[&str], name: &str, test: impl FnOnce() + Send + 'static) -> Tr
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = pg::trials().into_iter().chain(over_http::trials()).collect();
+    let trials = [
+        pg::trials(),
+        pg_rows::trials(),
+        over_http::trials(),
+        tfe::trials(),
+        two_machines::trials(),
+        side_by_side::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// A sandbox for this program.
+/// A sandbox for this program, or for the one that `YUBA_PROGRAM` names.
 fn yuba(fixture: &str) -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_yuba"), fixture).env("NO_COLOR", "1")
+    let program = std::env::var("YUBA_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_yuba").to_owned());
+    Sandbox::new(program, fixture).env("NO_COLOR", "1")
 }
 
 /// A sandbox for OpenTofu.

@@ -9,9 +9,9 @@ use yuba_testkit::servers::{PostgreSql, postgresql};
 use crate::kills::{Journal, Locks, Target};
 use crate::{fails, needs, ok, start, tofu, wait_until, yuba};
 
-const DATABASE: &str = "tofu_state";
+pub(crate) const DATABASE: &str = "tofu_state";
 
-static SERVER: LazyLock<Arc<PostgreSql>> = LazyLock::new(|| {
+pub(crate) static SERVER: LazyLock<Arc<PostgreSql>> = LazyLock::new(|| {
     let server = postgresql().expect("because it is installed");
     server.create_database(DATABASE);
     Arc::new(server)
@@ -31,7 +31,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-fn backend(schema: &str) -> String {
+pub(crate) fn backend(schema: &str) -> String {
     let url = SERVER.url(DATABASE);
     format!("terraform {{\n  backend \"pg\" {{\n    conn_str = {url:?}\n    schema_name = {schema:?}\n  }}\n}}\n")
 }
@@ -113,7 +113,7 @@ fn refuses(holder: &Sandbox, other: &Sandbox, version: u32, says: &[&str]) {
     holder.write("go", "");
     assert!(child.wait().expect("because it was started").success());
     for file in ["go", "started"] {
-        std::fs::remove_file(holder.dir().join(file)).expect("because it is there");
+        std::fs::remove_file(holder.dir().join(file)).expect("because it exists");
     }
     sees_no_changes(other, version);
 }
@@ -180,7 +180,7 @@ fn a_state_is_migrated() {
     ok(&s, &["init", "-migrate-state", "-force-copy"]);
     sees_no_changes(&s, 1);
     assert_eq!(SERVER.sql(DATABASE, "select name from migrated.states"), "default");
-    std::fs::remove_file(s.dir().join("backend.tf")).expect("because it is there");
+    std::fs::remove_file(s.dir().join("backend.tf")).expect("because it exists");
     ok(&s, &["init", "-migrate-state", "-force-copy"]);
     sees_no_changes(&s, 1);
 }

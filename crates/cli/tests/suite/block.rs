@@ -8,24 +8,30 @@ use crate::chapter::{Block, Section};
 use crate::condense::{
     brief_help, condensed, located_titles, messages, one_line, test_lines, test_messages, titles, without_ids,
 };
+use crate::script;
 
 /// Sections whose files name this provider get it as a process; all others have only the built-in provider.
 const TEST_PROVIDER: &str = "yuba/testing";
 
-/// Fences of blocks that only show something to the reader.
-const SHOWN: [&str; 5] = ["", "text", "json", "hcl", "shell"];
+/// After the word of a fence: the block is for readers only, for the reason that follows.
+const NOT_RUN: &str = " not run: ";
+
+/// A reason shorter than this explains nothing.
+const SHORTEST_REASON: usize = 8;
 
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_yuba"), "")
 }
 
-/// What each block of a section should contain: the block itself where it states nothing that can be observed.
+/// Expected content of each block of a section: the block itself where it has no observable output.
 pub(crate) fn observe(section: &Section) -> Result<Vec<String>, String> {
     let asks_for_provider = section.blocks.iter().any(|block| block.body.contains(TEST_PROVIDER));
     let shared = if asks_for_provider { sandbox().with_test_provider() } else { sandbox() };
     let mut before: Option<&Block> = None;
+    // The whole output of the commands of the last block that has some.
+    let mut output = String::new();
     let mut observed = Vec::new();
-    for block in &section.blocks {
+    for (index, block) in section.blocks.iter().enumerate() {
         let input = |fence: &str| {
             let found = before.filter(|before| before.fence == fence);
             found.map(|before| before.body.as_bytes()).ok_or_else(|| format!("a {fence} block must come before"))
@@ -40,14 +46,24 @@ pub(crate) fn observe(section: &Section) -> Result<Vec<String>, String> {
                 let run = sandbox().run_with(&["fmt", "-no-color", "-"], input("hcl")?);
                 format!("{}{}", located_titles(&run), exit(&run, 2))
             }
-            "sh" => commands(&shared, &block.body, shell)?,
-            "run" => commands(&shared, &block.body, operation)?,
+            "sh" if !block.body.lines().any(|line| line.starts_with("$ ")) => {
+                script::run(&shared, &block.body, &mut output)
+            }
+            "sh" => commands(&shared, &block.body, shell, &mut output)?,
+            "run" => commands(&shared, &block.body, operation, &mut output)?,
             "fmt" => block.body.clone(),
+            "hcl" if section.blocks.get(index + 1).is_some_and(|next| next.fence == "diagnostics") => {
+                block.body.clone()
+            }
+            "hcl" => configuration(&block.body),
+            "text" | "json" => excerpt(&block.body, &output),
             fence => {
-                match fence.strip_prefix("file ") {
-                    Some(name) => shared.write(name, &block.body),
-                    None if SHOWN.contains(&fence) => {}
-                    None => return Err(format!("line {}: no block is fenced with `{fence}`", block.lines.start)),
+                // `file NAME`, or a word for syntax highlighting before it.
+                let file = fence.strip_prefix("file ").or_else(|| Some(fence.split_once(" file ")?.1));
+                match (file, fence.split_once(NOT_RUN)) {
+                    (Some(name), _) => shared.write(name, &block.body),
+                    (None, Some((_, reason))) if reason.len() >= SHORTEST_REASON => {}
+                    _ => return Err(format!("line {}: no block is fenced with `{fence}`", block.lines.start)),
                 }
                 block.body.clone()
             }
@@ -55,6 +71,37 @@ pub(crate) fn observe(section: &Section) -> Result<Vec<String>, String> {
         before = Some(block);
     }
     Ok(observed)
+}
+
+/// A configuration of its own: canonical, and valid.
+fn configuration(body: &str) -> String {
+    let formatted = sandbox().run_with(&["fmt", "-"], body.as_bytes());
+    let own = sandbox();
+    own.write("main.tf", body);
+    let run = own.run(&["validate", "-no-color"]);
+    let report = if run.code == 0 { String::new() } else { run.to_string() };
+    format!("{}{report}", if formatted.code == 0 { formatted.stdout } else { formatted.to_string() })
+}
+
+/// Lines of the output before, in their order. A line `...` stands for any lines.
+fn excerpt(body: &str, output: &str) -> String {
+    let output = without_ids(output);
+    let mut lines = output.lines().map(str::trim_end);
+    let mut observed = String::new();
+    let mut is_gap = true;
+    for line in body.lines() {
+        let found = match line {
+            "..." => true,
+            line if is_gap => lines.any(|candidate| candidate == line),
+            line => lines.next() == Some(line),
+        };
+        is_gap = line == "...";
+        if !found {
+            return format!("{observed}no line {line:?} here in the output:\n{output}");
+        }
+        let _ = writeln!(observed, "{line}");
+    }
+    observed
 }
 
 /// The line about an exit code, unless it is the expected one.
@@ -105,8 +152,9 @@ fn operation(args: &[&str], run: &Run) -> String {
 }
 
 /// Runs the lines with `$ `. Lines with `| ` stay where the output of the command before has their text.
-fn commands(sandbox: &Sandbox, body: &str, render: Render) -> Result<String, String> {
+fn commands(sandbox: &Sandbox, body: &str, render: Render, output: &mut String) -> Result<String, String> {
     let mut observed = String::new();
+    output.clear();
     let mut full = String::new();
     for line in body.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
@@ -123,6 +171,7 @@ fn commands(sandbox: &Sandbox, body: &str, render: Render) -> Result<String, Str
                         [args @ .., "<", file] => (args, sandbox.run_with(args, sandbox.read(file).as_bytes())),
                         args => (args, sandbox.run(args)),
                     };
+                    let _ = write!(output, "{}{}", run.stdout, run.stderr);
                     full = one_line(&format!("{}\n{}", run.stdout, run.stderr));
                     let shown = render(args, &run);
                     let end = if shown.is_empty() || shown.ends_with('\n') { "" } else { "\n" };

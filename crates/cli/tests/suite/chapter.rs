@@ -26,25 +26,40 @@ pub(crate) struct Block {
     pub(crate) lines: Range<usize>,
 }
 
-/// All chapters, in the order of their names.
+/// Pages with this line are one section: all their blocks run in one directory.
+const ONE_DIRECTORY: &str = "<!-- one directory -->";
+
+/// Generated pages without blocks.
+const GENERATED: &str = "docs/commands";
+
+/// All chapters, in the order of their names: the suite, the documentation and the README.
 pub(crate) fn chapters(root: &Path) -> Vec<Chapter> {
-    let mut chapters = Vec::new();
-    for folder in ["suite", "docs"] {
-        let entries = std::fs::read_dir(root.join(folder)).expect("because the repository has this directory");
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("because it is readable").path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
-        paths.sort();
-        chapters.extend(paths.into_iter().map(|path| {
-            let text = std::fs::read_to_string(&path).expect("because chapters are UTF-8");
-            let file = path.file_name().expect("because it is a file").to_string_lossy();
-            Chapter { name: format!("{folder}/{file}"), sections: sections(&text), path }
-        }));
+    let mut paths = vec![PathBuf::from("README.md")];
+    let mut folders = vec![PathBuf::from("docs"), PathBuf::from("suite")];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(root.join(&folder)).expect("because the repository has this directory");
+        for entry in entries {
+            let path = folder.join(entry.expect("because it is readable").file_name());
+            if path == Path::new(GENERATED) {
+            } else if root.join(&path).is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                paths.push(path);
+            }
+        }
     }
-    chapters
+    paths.sort();
+    let chapter = |name: PathBuf| {
+        let path = root.join(&name);
+        let text = std::fs::read_to_string(&path).expect("because chapters are UTF-8");
+        Chapter { name: name.to_string_lossy().replace('\\', "/"), sections: sections(&text), path }
+    };
+    paths.into_iter().map(chapter).collect()
 }
 
 fn sections(text: &str) -> Vec<Section> {
     let mut sections = vec![Section { name: "introduction".to_owned(), blocks: Vec::new() }];
+    let is_one = text.lines().any(|line| line == ONE_DIRECTORY);
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {
         if let Some(fence) = line.strip_prefix("```") {
@@ -55,7 +70,7 @@ fn sections(text: &str) -> Vec<Section> {
                 body: body.into_iter().fold(String::new(), |all, line| all + line + "\n"),
             };
             sections.last_mut().expect("there is always a section").blocks.push(block);
-        } else if let Some(name) = line.strip_prefix("## ") {
+        } else if let Some(name) = line.strip_prefix("## ").filter(|_| !is_one) {
             sections.push(Section { name: name.to_owned(), blocks: Vec::new() });
         }
     }

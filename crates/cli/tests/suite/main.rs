@@ -1,4 +1,5 @@
-//! Runs the executable specification: each section of `suite/*.md` and of the pages in `docs/` is a test of its own.
+//! Runs the executable specification: each section of `suite/*.md`, of the pages in `docs/` and of the README is a test. A page with
+//! the line `<!-- one directory -->` is one test: all its blocks run in the same directory.
 //!
 //! - `console`: lines with `> ` are expressions, the lines after each are the output of `yuba console`; of a diagnostic only
 //!   the title (`Error: ...`).
@@ -10,7 +11,12 @@
 //!   states that the output has this text, wherever its lines break. With `-json`: a message per change and diagnostic, and
 //!   nothing of `show`. Words may be quoted; `< FILE` at the end is standard input; `$ grep a|b FILE` shows the lines of a
 //!   file with one of the words.
-//! - `text`, `json`, `shell`, a lone `hcl` and a fence without a word are for readers. Every other word is an error.
+//! - `sh` without a line `$ ` is a script: `sh -eu` runs it and it has to succeed. `cargo run --release -- ARGS` runs the binary of the
+//!   test. A section whose script runs `tofu` is ignored where OpenTofu is missing.
+//! - `file NAME` writes a file; `hcl file NAME` is the same for pages that other programs show.
+//! - `text` and `json` are lines of the output of the block before, in their order; a line `...` stands for any lines.
+//! - `hcl` without `diagnostics` after it is a configuration of its own: canonical and valid.
+//! - `WORD not run: REASON` is for readers only. Every other fence is an error.
 //!
 //! A line `exit N` states the exit code. Without it the code is 1 after an `Error: ` line and 0 otherwise.
 //!
@@ -20,6 +26,7 @@
 mod block;
 mod chapter;
 mod condense;
+mod script;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -46,7 +53,9 @@ fn main() -> ExitCode {
         for section in sections.into_iter().filter(|section| !section.blocks.is_empty()) {
             let name = format!("{name}: {}", section.name);
             let (path, blessed) = (path.clone(), blessed.clone());
-            trials.push(Trial::test(name, move || {
+            let needs_tofu = section.blocks.iter().any(|block| block.fence == "sh" && script::needs_tofu(&block.body));
+            let is_ignored = needs_tofu && !yuba_testkit::has_program("tofu");
+            let trial = Trial::test(name, move || {
                 let differing = differences(&section)?;
                 if bless {
                     let mut blessed = blessed.lock().map_err(|_| "another section panicked")?;
@@ -58,9 +67,11 @@ fn main() -> ExitCode {
                 }
                 let report = differing.iter().fold(String::new(), |all, found| all + &found.show());
                 if report.is_empty() { Ok(()) } else { Err(report.into()) }
-            }));
+            });
+            trials.push(trial.with_ignored_flag(is_ignored));
         }
     }
+    trials.push(Trial::test("docs/commands matches the tables of the binary", the_pages_of_commands_are_current));
     trials.push(Trial::test("docs/functions.md names every function", the_page_on_functions_names_all_of_them));
     let conclusion = libtest_mimic::run(&arguments, trials);
     if let Ok(blessed) = blessed.lock() {
@@ -113,10 +124,38 @@ fn replace(path: &Path, mut replacements: Vec<(Range<usize>, String)>) {
 fn the_page_on_functions_names_all_of_them() -> Result<(), Failed> {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/functions.md"))?;
     let table = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), "").run(&["metadata", "functions", "-json"]).stdout;
-    let names: Vec<&str> = table.split("\"core::").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(names.len(), 121);
-    for name in names {
-        assert!(page.contains(&format!("| `{name}(")), "docs/functions.md lacks {name}");
+    let rows = table.split("\"core::").skip(1).filter_map(|rest| rest.split_once("\":{\"description\":\""));
+    let rows: Vec<(&str, &str)> = rows.filter_map(|(name, rest)| Some((name, rest.split('"').next()?))).collect();
+    assert_eq!(rows.len(), 121);
+    for (name, description) in rows {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{name}(")));
+        assert!(row.is_some(), "docs/functions.md lacks {name}");
+        let is_current = row.is_some_and(|row| row.ends_with(&format!("| {description} |")));
+        assert!(is_current, "docs/functions.md is outdated for {name}, run `cargo xtask docs`: {description}");
+    }
+    Ok(())
+}
+
+fn the_pages_of_commands_are_current() -> Result<(), Failed> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), "");
+    // Pages link the guides beside them: their names count, not their content.
+    for entry in std::fs::read_dir(root.join("docs"))?.flatten() {
+        sandbox.write(&format!("docs/{}", entry.file_name().to_string_lossy()), "");
+    }
+    std::fs::remove_file(sandbox.dir().join("docs/commands"))?;
+    let run = sandbox.run(&["metadata", "commands", "-markdown=docs/commands"]);
+    assert_eq!(run.to_string(), "exit 0\n");
+    let pages = |directory: &Path| -> Result<BTreeMap<String, String>, Failed> {
+        let page = |entry: std::fs::DirEntry| {
+            Some((entry.file_name().into_string().ok()?, std::fs::read_to_string(entry.path()).ok()?))
+        };
+        Ok(std::fs::read_dir(directory)?.flatten().filter_map(page).collect())
+    };
+    let generated = pages(&sandbox.dir().join("docs/commands"))?;
+    assert!(generated.len() > 20, "{generated:?}");
+    if generated != pages(&root.join("docs/commands"))? {
+        return Err("docs/commands is outdated: run `cargo xtask docs`".into());
     }
     Ok(())
 }

@@ -99,13 +99,13 @@ pub(crate) fn ignored_attribute<'n>(
 
 pub(crate) fn empty_deprecated_variable(at: Span) -> Diagnostic {
     Diagnostic::new(&VARIABLE_DEPRECATION_EMPTY, "The deprecation message of this variable is empty.")
-        .hint("Tell the users of the module what to use instead.")
+        .hint("Name the replacement for users of the module.")
         .at(at)
 }
 
 pub(crate) fn empty_deprecated_output(at: Span) -> Diagnostic {
     Diagnostic::new(&OUTPUT_DEPRECATION_EMPTY, "The deprecation message of this output is empty.")
-        .hint("Tell the users of the module what to use instead.")
+        .hint("Name the replacement for users of the module.")
         .at(at)
 }
 

@@ -26,8 +26,8 @@ pub(crate) fn unknown_type(keyword: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn not_a_type(at: Span) -> Diagnostic {
-    let detail = "A type must be one of the keywords bool, number, string and any, or a call that constructs a type from \
-        other types, such as list(string).";
+    let detail = "A type must be bool, number, string, any, or a call that constructs a type from other types, such \
+        as list(string).";
     Diagnostic::new(&TYPE_INVALID, detail).at(at)
 }
 

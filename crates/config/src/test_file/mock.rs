@@ -18,9 +18,9 @@ use crate::schema::schema;
 pub struct OverrideResource {
     /// Whether it is the one or the other. The target may be of another mode: then it has no effect.
     pub mode: ResourceMode,
-    /// What is replaced.
+    /// Replaced object.
     pub target: ConfigResource,
-    /// Where that is said.
+    /// Location of its address.
     pub target_span: Span,
     /// `values`: an object.
     pub values: Option<ObjectArgument>,
@@ -29,9 +29,9 @@ pub struct OverrideResource {
 /// An `override_module` block.
 #[derive(Clone, Debug)]
 pub struct OverrideModule {
-    /// What is replaced.
+    /// Replaced object.
     pub target: ModulePath,
-    /// Where that is said.
+    /// Location of its address.
     pub target_span: Span,
     /// `outputs`: an object.
     pub outputs: Option<ObjectArgument>,
@@ -40,9 +40,9 @@ pub struct OverrideModule {
 /// A `mock_provider` block.
 #[derive(Clone, Debug)]
 pub struct MockProvider {
-    /// What it is called.
+    /// Its local name.
     pub key: ProviderKey,
-    /// Where the alias stands.
+    /// Location of the alias.
     pub alias_span: Option<Span>,
     /// `for_each`
     pub for_each: Option<Arc<Expr>>,
@@ -58,7 +58,7 @@ pub struct MockProvider {
     pub name_span: Span,
 }
 
-/// What a file of mocks has for a `mock_provider` block.
+/// Content of a file of mocks for a `mock_provider` block.
 #[derive(Clone, Debug, Default)]
 pub struct Mocks {
     /// `mock_resource` and `mock_data` blocks.
@@ -67,7 +67,7 @@ pub struct Mocks {
     pub override_resources: Vec<OverrideResource>,
 }
 
-/// How the names of files of mocks end.
+/// Extensions of the names of files of mocks.
 pub const MOCK_SUFFIXES: [&str; 4] = [".tfmock.hcl", ".tofumock.hcl", ".tfmock.json", ".tofumock.json"];
 
 /// A `mock_resource` or `mock_data` block.
@@ -315,7 +315,7 @@ fn override_type(mode: ResourceMode) -> &'static str {
     if mode == ResourceMode::Data { "override_data" } else { "override_resource" }
 }
 
-/// Each thing is replaced by one block.
+/// Each object is replaced by one block.
 pub(super) fn duplicates(resources: &[OverrideResource], modules: &[OverrideModule]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut seen = BTreeSet::new();

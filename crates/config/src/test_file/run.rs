@@ -49,7 +49,7 @@ pub struct TestRun {
     pub name_span: Span,
 }
 
-/// What a run does.
+/// Command of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestCommand {
     /// Plan and apply.
@@ -59,7 +59,7 @@ pub enum TestCommand {
     Plan,
 }
 
-/// How a run plans.
+/// Planning options of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlanMode {
     /// Make reality like the configuration.
@@ -255,13 +255,13 @@ fn expected(traversal: &Traversal, tested: &Module) -> (Option<Reference>, Diagn
 }
 
 impl TestRun {
-    /// What is expected to fail, by where that is said.
+    /// Expected failures, with their locations.
     pub fn expected_failures(&self, tested: &Module) -> Vec<(Reference, Span)> {
         let found = self.expect_failures.iter().map(|traversal| (expected(traversal, tested).0, traversal.span));
         found.filter_map(|(reference, span)| Some((reference?, span))).collect()
     }
 
-    /// What is wrong with a run of a module beside what decoding found.
+    /// Errors in a run of a module beside those of decoding.
     pub fn validate(&self, tested: &Module) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for traversal in &self.expect_failures {

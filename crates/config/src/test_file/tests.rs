@@ -88,7 +88,7 @@ run "two" {
 }
 
 #[test]
-fn mistakes_in_files() {
+fn errors_in_files() {
     check_test(
         r#"
 variables {}
@@ -176,7 +176,7 @@ resource "a" "b" {}
 }
 
 #[test]
-fn mistakes_in_runs() {
+fn errors_in_runs() {
     check_test(
         r#"
 run "a" {
@@ -316,7 +316,7 @@ fn json() {
     );
 }
 
-/// What is wrong between the module's provider blocks and a test file.
+/// Errors between the module's provider blocks and a test file.
 fn check_providers(module: &str, test: &str, expect: &Expect) {
     let sources = Sources::new();
     let with = Decoding::new(&constants, &sources);

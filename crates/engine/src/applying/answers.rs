@@ -1,4 +1,4 @@
-//! What jobs of applying report, taken into the state.
+//! Adding reports of jobs of applying to the state.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn tainted(object: &Existing) -> Existing {
     Existing { status: Status::Tainted, ..object.clone() }
 }
 
-/// What became of the provisioners of a new object.
+/// Outcome of the provisioners of a new object.
 pub(crate) struct Provisioned<'a> {
     subject: Subject<'a>,
     resource: &'a Resource,
@@ -101,14 +101,14 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// The change with the provider instance that made the object. Another one may have tried to destroy it, because the
-    /// configuration has no instances any more.
+    /// The change with the provider instance that created the object. Another one may have tried to destroy it, because
+    /// the configuration no longer has instances.
     fn still_made_by(&self, change: &ResourceChange) -> ResourceChange {
         let made_by = self.state.instance(&change.addr).map(|instance| instance.provider_key.clone());
         ResourceChange { provider_key: made_by.unwrap_or_else(|| change.provider_key.clone()), ..change.clone() }
     }
 
-    /// An object is there as planned.
+    /// An object exists as planned.
     async fn done(
         &mut self,
         subject: &Subject<'a>,
@@ -180,7 +180,7 @@ impl<'a> Applier<'a> {
     pub(super) async fn provisioned(&mut self, answer: Provisioned<'a>) -> bool {
         let Provisioned { subject, resource, at, change, position, operation, result, problems } = answer;
         let ok = self.walk.tell(problems);
-        // Otherwise the object is there, but not as it should be.
+        // Otherwise the object exists, but not as planned.
         let kept = if ok { subject.stored(&result) } else { subject.stored(&tainted(&result)) };
         let edits = kept.map(|object| self.set(change, None, Some(object))).into_iter().collect();
         self.record(Some(operation), edits);
@@ -218,14 +218,14 @@ impl<'a> Applier<'a> {
         ok
     }
 
-    /// What is known of a data resource of a check that could not be read.
+    /// Known values of a data resource of a check that could not be read.
     fn keep_unread(&mut self, job: &DataJob<'a>) {
         let addr = &job.subject.addr;
         let Some(schema) = job.subject.schemas.data.get(&addr.resource.kind) else { return };
         let (plain, _) = job.config.unmark_with_paths();
         let unknown = yuba_provider::legality::planned_unknown(&schema.block, &plain);
         self.walk.live.set_instance(job.at, &job.resource.key, addr.key.clone(), unknown.clone());
-        // What cannot be kept is not kept: the result of the check says enough.
+        // A value that cannot be stored is dropped: the result of the check says enough.
         let _ = self.keep_data(job, &unknown.unknown_as_null());
     }
 

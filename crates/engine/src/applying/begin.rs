@@ -1,4 +1,4 @@
-//! Where applying comes to a resource, or to the end of an object.
+//! Beginning the operations of a resource, or of the end of an object.
 
 use tracing::Instrument as _;
 use yuba_addrs::{AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode};
@@ -17,7 +17,7 @@ use crate::object::{import_id, object_id};
 use crate::planning::exec::is_visited;
 use crate::walk::block::{Block, BlockInstance};
 use crate::walk::providers::Server;
-use crate::walk::stranded::Stranded;
+use crate::walk::stranded::{Missing, Stranded};
 
 impl<'a> Applier<'a> {
     async fn begin_ephemeral(&mut self, instance: &BlockInstance<'_, 'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
@@ -151,7 +151,7 @@ impl<'a> Applier<'a> {
         true
     }
 
-    /// Who makes a change, as the plan says.
+    /// Provider of a change, from the plan.
     fn server_of(&mut self, change: &ResourceChange) -> Option<Server> {
         let key = match &change.provider_key {
             Some(InstanceKey::String(key)) => Some(key.clone()),
@@ -160,10 +160,15 @@ impl<'a> Applier<'a> {
         match self.walk.providers.find(&change.provider, key.as_ref()) {
             Ok(server) => Some(self.walk.standing_in(server, &change.addr)),
             Err(reason) => {
-                let (addr, deposed) = (change.addr.clone(), change.deposed.clone());
-                let provider = (change.provider.clone(), change.provider_key.clone());
-                let stranded = Stranded::new(&reason, addr, deposed, provider, change.deposed.is_some());
-                stranded.into_iter().for_each(|object| self.walk.strand(object));
+                let missing = Missing::of(&reason)?;
+                self.walk.strand(Stranded {
+                    addr: change.addr.clone(),
+                    deposed: change.deposed.clone(),
+                    provider: change.provider.clone(),
+                    key: change.provider_key.clone(),
+                    beside_current: change.deposed.is_some(),
+                    missing,
+                });
                 None
             }
         }
@@ -179,7 +184,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Tells of imports for which configuration was written: no block of the configuration is about them yet.
+    /// Reports imports for which configuration was written: the configuration does not contain their blocks yet.
     pub(super) fn tell_undeclared_imports(&mut self) {
         let plan = self.plan;
         for change in plan.changes.iter().filter(|change| change.generated_config.is_some()) {
@@ -223,7 +228,7 @@ impl<'a> Applier<'a> {
         true
     }
 
-    /// The end of an object: of one that is not wanted any more, or of one that is replaced.
+    /// The end of an object that is no longer wanted or that is replaced.
     pub(super) async fn begin_end(&mut self, step: u32, position: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         let plan = self.plan;
         if self.left_alone.contains(&position) {
@@ -233,7 +238,7 @@ impl<'a> Applier<'a> {
         let deposed = match change.action {
             Action::CreateThenDelete => match self.deposed.get(&position) {
                 Some(key) => Some(key.clone()),
-                // Nothing was created in its place.
+                // No replacement was created.
                 None => return,
             },
             _ => change.deposed.clone(),
@@ -259,7 +264,7 @@ impl<'a> Applier<'a> {
         };
         let Some(schemas) = self.walk.evaluation.provider_schema(&change.provider.provider) else { return };
         let resource = self.walk.declared(&change.addr);
-        // What was never finished, or has a successor already, is not taken leave of.
+        // An object that was never finished, or already has a successor, gets no destroy provisioners.
         let steps = match deposed.is_some() || object.status == Status::Tainted {
             true => Some(Vec::new()),
             false => self.destroy_provisioners(change, resource, &object).await,

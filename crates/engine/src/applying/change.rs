@@ -27,11 +27,11 @@ pub(crate) struct ChangeJob<'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) resource: &'a Resource,
     pub(crate) at: ModuleInstanceId,
-    /// What was planned.
+    /// The planned change.
     pub(crate) change: &'a ResourceChange,
     /// The position of the change in the plan.
     pub(crate) position: u32,
-    /// The object that is changed; none if one is created.
+    /// The object that is changed, or none if one is created.
     pub(crate) prior: Option<Arc<Object>>,
     pub(crate) config: Value,
     pub(crate) dependencies: EcoVec<ConfigResource>,
@@ -41,10 +41,10 @@ pub(crate) struct ChangeJob<'a> {
     pub(crate) operation: u32,
 }
 
-/// What became of it.
+/// Its outcome.
 pub(crate) struct ChangeAnswer<'a> {
     pub(crate) job: ChangeJob<'a>,
-    /// What is there now; none if nothing is.
+    /// The current object, or none.
     pub(crate) result: Option<Existing>,
     /// There was nothing to do, now that all values are known.
     pub(crate) is_as_before: bool,
@@ -81,7 +81,7 @@ impl<'a> ChangeJob<'a> {
         Phase::Apply(if self.prior.is_some() { Action::Update } else { Action::Create })
     }
 
-    /// Plans again; if that is not possible, what is there, and why.
+    /// Plans again; fails with the current object and the reason.
     async fn prepare(&self) -> Result<Ready<'_>, (Option<Existing>, Diagnostics)> {
         let subject = &self.subject;
         let schema = subject.schema().ok_or_else(|| (None, Diagnostics::new()))?;
@@ -109,7 +109,7 @@ impl<'a> ChangeJob<'a> {
         let (plain_before, _) = before.unmark_deep();
         let (plain_after, marks) = planned.value.unmark_with_paths();
         if let Some(prior) = prior.as_ref().filter(|_| difference == Difference::Marks) {
-            // Nobody has to be asked.
+            // No provider request is necessary.
             subject.started(self.phase(), &before);
             let mut result = prior.clone();
             result.value = planned.value;
@@ -174,7 +174,7 @@ impl<'a> ChangeJob<'a> {
         (Some(result), problems)
     }
 
-    /// What the provider answered, if it keeps to the rules; what is unknown in it is null.
+    /// The provider's response, if it is valid; unknown values in it become null.
     fn checked(
         &self,
         schema: &Schema,
@@ -271,7 +271,7 @@ impl<'a> ChangeJob<'a> {
 /// A change that can be made.
 struct Ready<'s> {
     schema: &'s Schema,
-    /// What is there.
+    /// The current value.
     prior: Option<Existing>,
     /// The same as a value, which is null for nothing.
     before: Value,
@@ -280,18 +280,18 @@ struct Ready<'s> {
     problems: Diagnostics,
 }
 
-/// What is different between what is there and what is planned.
+/// Difference between the current and the planned object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Difference {
     /// Nothing.
     None,
     /// Only what may be shown.
     Marks,
-    /// The object, or there is none yet.
+    /// The object, or none before its creation.
     Content,
 }
 
-/// What the provider says it will do.
+/// The planned response of the provider.
 struct Promise {
     value: Value,
     private: Private,
@@ -311,16 +311,16 @@ pub(crate) struct EndJob<'a> {
     pub(crate) operation: u32,
 }
 
-/// What became of it.
+/// Its outcome.
 pub(crate) struct EndAnswer<'a> {
     pub(crate) job: EndJob<'a>,
-    /// What is still there.
+    /// The remaining object.
     pub(crate) left: Option<Existing>,
     pub(crate) problems: Diagnostics,
 }
 
 impl<'a> EndJob<'a> {
-    /// Destroys the object, unless what has to be done before goes wrong.
+    /// Destroys the object, unless a preceding step fails.
     pub(crate) async fn run(self, before: impl Future<Output = Diagnostics>) -> EndAnswer<'a> {
         let (left, problems) = self.destroy(before).await;
         EndAnswer { job: self, left, problems }

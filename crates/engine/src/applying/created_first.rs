@@ -1,4 +1,4 @@
-//! Which objects the state records as created before the objects they replace are destroyed.
+//! Objects that the state records as created before the objects they replace are destroyed.
 //!
 //! An object has this order if its block sets `create_before_destroy`, if the plan replaces it in this order, or if an object
 //! with this order depends on it. Only objects that the plan changes or checks count.

@@ -16,23 +16,23 @@ use crate::request::Context;
 
 /// The door to provisioners.
 pub trait Provisioners: Sync {
-    /// Runs one. What it says while it runs goes to `output`. Values have no marks.
+    /// Runs one. Its output goes to `output`. Values have no marks.
     fn run<'p>(&'p self, order: ProvisionOrder, output: &'p dyn Fn(EcoString)) -> Provisioned<'p>;
 }
 
 /// A provisioner at work: how it ended, or why it failed. `output` is called where it is polled.
 pub type Provisioned<'p> = Pin<Box<dyn Future<Output = Result<(), EcoString>> + 'p>>;
 
-/// What a provisioner is to do.
+/// Task of a provisioner.
 #[derive(Clone, Debug)]
 pub struct ProvisionOrder {
     /// Its type: `local-exec`, `remote-exec` or `file`.
     pub kind: EcoString,
     /// Its arguments, by the schema of the type.
     pub config: Value,
-    /// How to reach the machine; null if nothing says it.
+    /// Connection of the machine; null if there are no settings.
     pub connection: Value,
-    /// Why its output must not be shown, if it must not.
+    /// Reason why its output must not be shown, if any.
     pub hidden: Option<Hidden>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Provisioning {
     block: Provisioner,
 }
 
-/// The provisioners of a resource for an occasion, with their arguments; or what is wrong with these.
+/// The provisioners of a resource for an occasion, with their arguments; or errors in these.
 pub(crate) fn prepare(
     scope: &ModuleScope<'_>,
     provisioners: &[Provisioner],
@@ -131,7 +131,7 @@ pub(crate) async fn run(
         (context.events)(Event::ProvisionFinished { addr: addr.clone(), provisioner: provisioner.clone(), ok });
         let Err(reason) = result else { continue };
         if step.on_failure == OnFailure::Continue {
-            // Whoever wrote the block does not want to hear of it.
+            // `on_failure = continue` ignores the failure.
             continue;
         }
         let reason = match hidden {

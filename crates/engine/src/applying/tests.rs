@@ -43,7 +43,7 @@ fn check(text: &str, expect: &Expect) {
     expect.assert_eq(&run(text));
 }
 
-/// What the provider is asked for a configuration without variables, and the outputs after it.
+/// Requests to the provider for a configuration without variables, and the outputs after it.
 fn run(text: &str) -> String {
     run_all(text, &FakeWorld::new(), false)
 }
@@ -225,7 +225,7 @@ output "regions" { value = [for x in fake_thing.x : x.region] }
     );
 }
 
-/// The configuration has no instances any more, and its only one cannot destroy an object that is not wanted any more.
+/// The configuration no longer has instances, and its only one cannot destroy an object that is no longer wanted.
 #[test]
 fn what_could_not_be_destroyed_still_belongs_to_the_provider_instance_that_made_it() {
     let fake = FakeWorld::new().with_faults(|line| (line == "delete x-b").then_some(Fault::Fail));
@@ -272,7 +272,7 @@ resource "fake_thing" "x" {
     .assert_eq(&owners.collect::<String>());
 }
 
-/// An instance that cannot be configured is a mistake, whoever uses it.
+/// An instance that cannot be configured is an error, whatever uses it.
 #[test]
 fn a_wrong_configuration_of_one_instance_is_found() {
     check(
@@ -351,7 +351,7 @@ output "s" {{
     }
 }
 
-/// One raise each time nothing moves any more.
+/// One interrupt each time the run makes no more progress.
 fn run_interrupted(text: &str, fault: Fault) -> String {
     let config = testing::config(text);
     let hangs = move |line: &str| (line == "create b").then_some(fault);
@@ -372,7 +372,7 @@ fn apply_interrupted(context: Context<'_>, fake: &FakeWorld) -> String {
     let mut out = String::new();
     let mut task = std::task::Context::from_waker(std::task::Waker::noop());
     let applied = loop {
-        // What is asked in one round may be answered in the next.
+        // Requests of one round may be answered in the next.
         let first = applying.as_mut().poll(&mut task);
         match if first.is_ready() { first } else { applying.as_mut().poll(&mut task) } {
             std::task::Poll::Ready(applied) => break applied,
@@ -411,7 +411,7 @@ resource "fake_thing" "c" { name = fake_thing.b.name }
 "#;
 
 #[test]
-fn providers_are_asked_to_stop_and_what_was_done_is_kept() {
+fn providers_are_asked_to_stop_and_results_are_saved() {
     expect![[r#"
         asked to stop after configure , plan a, create a, created a, plan b, create b
         then failed b
@@ -422,7 +422,7 @@ fn providers_are_asked_to_stop_and_what_was_done_is_kept() {
 }
 
 #[test]
-fn the_second_time_nobody_is_waited_for() {
+fn the_second_interrupt_waits_for_nothing() {
     expect![[r#"
         asked to stop after configure , plan a, create a, created a, plan b, create b
         asked to stop after 
@@ -598,7 +598,7 @@ impl Recorder for Lines {
 }
 
 #[test]
-fn whoever_dies_while_provisioners_run_leaves_a_tainted_object_and_an_operation_under_way() {
+fn a_kill_during_provisioners_leaves_a_tainted_object_and_an_unfinished_operation() {
     let text = r#"
 resource "fake_thing" "plain" {
   name = "p"
@@ -626,7 +626,7 @@ fn full_disk() -> Diagnostic {
     Diagnostic::new(&OBJECT_NOT_STORABLE, "The disk is full.").titled("Full")
 }
 
-/// Keeps what is done until the disk is full.
+/// Saves edits until the disk is full.
 struct Full {
     hand_overs: usize,
     flushes: usize,
@@ -718,7 +718,7 @@ resource "fake_thing" "c" { name = fake_thing.b.name }
 }
 
 #[test]
-fn what_is_not_on_disk_is_not_complete_and_nothing_new_begins() {
+fn operations_that_are_not_on_disk_are_incomplete_and_nothing_new_begins() {
     expect![[r#"
         fake_thing.b failed
         Full: The disk is full.

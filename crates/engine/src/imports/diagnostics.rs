@@ -32,7 +32,7 @@ pub(super) fn without_config(address: &impl Display, at: Option<Span>) -> Diagno
 pub(crate) fn already_managed(address: &AbsResourceInstance) -> Diagnostic {
     let detail = eco_format!("The state already contains an object at {address}.");
     Diagnostic::new(&IMPORT_TARGET_ALREADY_MANAGED, detail)
-        .hint("To import another object in its place, first remove it from the state with \"yuba state rm\".")
+        .hint("To import another object, first remove the existing one from the state with \"yuba state rm\".")
 }
 
 pub(super) fn waits(address: &AbsResourceInstance, at: Span) -> Diagnostic {

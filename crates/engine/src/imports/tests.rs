@@ -72,7 +72,7 @@ import {
 }
 
 #[test]
-fn mistakes_in_values() {
+fn errors_in_values() {
     check(
         r#"
 resource "terraform_data" "a" { count = 1 }

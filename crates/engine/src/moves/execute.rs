@@ -10,8 +10,8 @@ use yuba_state::{Edit, State};
 
 use super::{MoveOrigin, Moveable, Moves, Statement, Statements, Step};
 
-/// Moves objects. What is in the way of another object stays, and the other one, too. Where statements form a cycle
-/// nothing is moved at all: [`super::validate`] tells.
+/// Moves objects. An object at an occupied address stays, and so does the occupant. Where statements form a cycle
+/// nothing is moved at all: [`super::validate`] reports it.
 ///
 /// Quirk: an object that a statement moves to its own address is in its own way. [`super::validate`] refuses such a statement in each
 /// module instance that is planned, so the warning shows where -target or -exclude leave the module out.

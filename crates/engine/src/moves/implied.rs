@@ -1,4 +1,5 @@
-//! Moves that nobody has to write: `count` came or went, so the first instance is the only one, or the other way round.
+//! Implied moves without a block: `count` was added or removed, so the first instance becomes the only one, or the
+//! other way round.
 
 use yuba_addrs::{AbsResourceInstance, InstanceKey, ModuleInstance, ModulePath};
 use yuba_config::resource::{Repetition, ResourceKey};
@@ -62,7 +63,7 @@ fn of_module(tree: &ConfigTree, addr: &ModuleInstance, explicit: &Index) -> Opti
     Some(implied(Moveable::Module(addr.clone()), Moveable::Module(parent.child(step.name.clone(), to)), span))
 }
 
-/// Which key becomes which, and what says so.
+/// Old and new keys, and the block that implies the move.
 fn rule(repetition: &Repetition, block: Span) -> Option<(Option<InstanceKey>, Option<InstanceKey>, Span)> {
     let first = Some(InstanceKey::Int(0));
     match repetition {
@@ -72,7 +73,7 @@ fn rule(repetition: &Repetition, block: Span) -> Option<(Option<InstanceKey>, Op
     }
 }
 
-/// Of one instance, so it is said by the root module.
+/// Of one instance, so it is reported for the root module.
 fn implied(from: Moveable, to: Moveable, span: Span) -> Statement {
     Statement { declared: ModulePath::ROOT, from, to, span, implied: true }
 }

@@ -6,7 +6,7 @@ use yuba_addrs::{AbsResource, InstanceKey, ModuleInstance, Resource};
 
 use super::{Moveable, Statement, Step};
 
-/// Which end of which statement.
+/// A side of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct End {
     pub(super) statement: u32,
@@ -38,7 +38,7 @@ struct Resources {
     by_key: HashMap<Option<InstanceKey>, Vec<End>>,
 }
 
-/// How an end relates to the one that was looked for.
+/// Relation of an endpoint to the searched one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
     /// It may be about the same objects.

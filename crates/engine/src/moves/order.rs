@@ -1,4 +1,4 @@
-//! Which statement has to be executed before which: where one goes on from another, or is inside of what another moves.
+//! Order of statements: a statement follows those that it continues, and those that move objects into its source.
 
 use yuba_eval::graph::components;
 
@@ -20,7 +20,7 @@ pub(super) fn groups(list: &[Statement], index: &Index) -> Vec<Vec<u32>> {
                     // It goes on from where the other one ends.
                     Relation::Same if !this.is_to && other.is_to => edges[at as usize].push(other.statement),
                     Relation::Same => {}
-                    // What is moved into the other one's target is handled after it, what is in its source before it.
+                    // A move into the target of another one is handled after it, a move in its source before it.
                     Relation::Around if other.is_to => connect(list, &mut edges, at, other.statement),
                     Relation::Around => connect(list, &mut edges, other.statement, at),
                 }

@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::testing;
 
-/// What moves, what cannot, where everything is in the end, and what is wrong with it.
+/// Moved objects, blocked objects, final addresses, and errors.
 fn check(fixture: &str, state: &str, expect: &Expect) {
     let config = testing::config(fixture);
     let mut state = testing::state(state);
@@ -85,7 +85,7 @@ moved {
             = t_x.c
         "#]],
     );
-    // What is on the way already keeps its place in the chain.
+    // An object at an intermediate address stays there, and blocks the object behind it.
     check(
         r#"
 resource "t_x" "c" {}
@@ -260,7 +260,7 @@ resource "t_x" "each" { for_each = { a = 1 } }
             = t_x.count[0] t_x.disabled t_x.each[0] t_x.enabled t_x.gone[0] t_x.none[0] t_x.single t_x.single[1]
         "#]],
     );
-    // Both are there: the one that is wanted stays.
+    // Both exist: the wanted one stays.
     check(
         "resource \"t_x\" \"a\" {}",
         "t_x.a\nt_x.a[0]",

@@ -11,8 +11,8 @@ use yuba_syntax::{Diagnostics, Sources, Span};
 
 use super::{Moveable, Statements, diagnostics};
 
-/// What is wrong with statements. Errors here come before all others of planning, because a plan made with wrong moves is
-/// likely to be wrong in other ways.
+/// Errors in statements. They come before all others of planning, because a plan made with wrong moves is likely to be
+/// wrong in other ways.
 pub fn validate(
     statements: &Statements,
     tree: &ConfigTree,
@@ -32,7 +32,7 @@ pub fn validate(
                 problems.push(diagnostics::redundant(&from, statement.span));
                 continue;
             }
-            // What is about to be destroyed may exist.
+            // Objects to be destroyed may exist.
             if mode != Mode::Destroy && exists(&from, live) {
                 let location = declaration(&from, tree).map(|span| diagnostics::location(sources, span));
                 problems.push(diagnostics::still_exists(&from, &to, location.as_deref(), statement.span));
@@ -63,7 +63,7 @@ pub fn validate(
             }
         }
     }
-    // Cycles are hard to explain, and the mistakes above are their most common causes.
+    // Cycles are hard to explain, and the errors above are their most common causes.
     if !problems.has_errors() {
         for group in statements.groups.iter().filter(|group| group.len() > 1) {
             let mut lines: Vec<String> = group
@@ -96,7 +96,7 @@ fn exists(subject: &Moveable, live: &Live) -> bool {
     }
 }
 
-/// What declares it: of an instance what says how many there are.
+/// The block that declares it: for an instance, its repetition argument.
 fn declaration(subject: &Moveable, tree: &ConfigTree) -> Option<Span> {
     let blamed = |repetition: &Repetition, block: Span| match repetition {
         Repetition::Count(expr) | Repetition::ForEach(expr) => expr.span,

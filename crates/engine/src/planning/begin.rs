@@ -1,4 +1,4 @@
-//! Where the walk comes to a resource: its instances, what is compared with what, and what is left over in the state.
+//! Planning a resource: its instances, the objects they are compared with, and leftover objects in the state.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::object::{MovedFrom, merged};
 use crate::reasons::{self, Arrival};
 use crate::walk::block::{Block, BlockInstance, skip_destroy};
 use crate::walk::providers::Server;
-use crate::walk::stranded::Stranded;
+use crate::walk::stranded::{Missing, Stranded};
 
 /// The end of an object whose provider was not configured when the walk came by.
 pub(super) struct Postponed {
@@ -60,8 +60,8 @@ impl<'a> Planner<'a> {
             ResourceMode::Data => self.options.refresh || !self.walk.is_in_state(&self.state, module, resource),
             ResourceMode::Managed => false,
         };
-        // To destroy everything only what providers are configured with is read: what was read before may not be true any
-        // more, credentials for instance.
+        // To destroy everything, only data that configures providers is read: earlier results, such as credentials, may
+        // be outdated.
         if self.options.mode == Mode::Destroy && !is_needed {
             self.walk.values_of_state(&self.state, module, resource);
             return;
@@ -83,7 +83,7 @@ impl<'a> Planner<'a> {
                 self.failed[step as usize] |= !self.walk.tell(found);
             }
             if self.failed[step as usize] {
-                // What cannot be imported must not be created instead.
+                // An object that cannot be imported must not be created instead.
                 return;
             }
         }
@@ -98,7 +98,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Objects of a resource in instances of its module that the configuration does not have any more.
+    /// Objects of a resource in instances of its module that are no longer in the configuration.
     async fn begin_orphaned_modules(&mut self, block: &Block<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
         let known = self.in_modules.get(&block.vertex).into_iter().flatten();
         let left: Vec<AbsResourceInstance> = known
@@ -156,7 +156,7 @@ impl<'a> Planner<'a> {
     fn see_limited(&self, block: &Block<'a>, at: ModuleInstanceId, abs: &AbsResource, wanted: &Expansion) {
         let known = self.state.get(abs);
         self.walk.see_existing(&self.state, at, abs, block.schema(), |key| {
-            // What is part of the run and not wanted is removed.
+            // Objects that are part of the run and not wanted are removed.
             match self.selection.selects(block.vertex, &abs.clone().instance(key.clone())) {
                 true => wanted.contains(key.as_ref()),
                 false => known.is_some_and(|known| known.instances.contains_key(key)),
@@ -184,7 +184,7 @@ impl<'a> Planner<'a> {
         let ok = config.is_some();
         let only_import = self.imports.is_asked(addr);
         let config = match only_import {
-            // What is wrong with it does not matter now: it may be written after what was imported.
+            // Errors in the configuration do not matter now: it may be written after the import.
             true => match block.schema() {
                 Some(schema) => {
                     let scope = self.walk.instance_scope(instance);
@@ -194,12 +194,14 @@ impl<'a> Planner<'a> {
             },
             false => config.flatten(),
         };
-        let known = self.state.instance(addr);
+        let containing = self.state.get(&addr.containing());
+        let known = containing.and_then(|resource| resource.instances.get(&addr.key));
         if only_import && known.is_some() {
             return self.walk.tell(std::iter::once(already_managed(addr)));
         }
         let prior = known.and_then(|instance| instance.current.clone());
-        let recorded = self.state.get(&addr.containing()).map(|resource| &resource.provider);
+        let has_deposed = known.is_some_and(|instance| !instance.deposed.is_empty());
+        let recorded = containing.map(|resource| &resource.provider);
         if let Some(warning) =
             known.zip(recorded).and_then(|(known, recorded)| changed_provider(known, recorded, addr, &server))
         {
@@ -213,10 +215,12 @@ impl<'a> Planner<'a> {
             None => self.imports.get(addr, &self.state).and_then(RequestedImport::request),
             Some(_) => None,
         };
-        let moved_from = self.state.get(&addr.containing()).and_then(|was| {
+        let may_change_type = prior.is_some() && self.moves.moved_explicitly(addr);
+        let was = if may_change_type { self.state.get(&addr.containing()) } else { None };
+        let moved_from = was.and_then(|was| {
             let (now, was) = (&server.config.provider, &was.provider.provider);
             let kind = &self.moves.old(addr).resource.kind;
-            let changes = prior.is_some() && self.moves.changes_type(addr, now, was);
+            let changes = self.moves.changes_type(addr, now, was);
             changes.then(|| MovedFrom { kind: kind.clone(), provider: was.clone() })
         });
         let job = ManagedJob {
@@ -239,11 +243,13 @@ impl<'a> Planner<'a> {
             let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
             Answer::Managed(Box::new(job.run().instrument(span).await))
         });
-        self.begin_deposed(addr, jobs).await;
+        if has_deposed {
+            self.begin_deposed(addr, jobs).await;
+        }
         ok
     }
 
-    /// Objects of a resource whose instances are not wanted any more.
+    /// Objects of a resource whose instances are no longer wanted.
     async fn begin_orphans(
         &mut self,
         block: &Block<'a>,
@@ -264,7 +270,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What is in the state and was not met in the configuration.
+    /// Objects in the state that the walk did not visit.
     pub(super) async fn begin_leftovers(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
         for removal in std::mem::take(&mut self.postponed) {
             self.remove(removal, jobs).await;
@@ -278,7 +284,7 @@ impl<'a> Planner<'a> {
         }
         for addr in left {
             if !destroying {
-                // The walk comes to objects of declared resources with their blocks, or an error was in its way.
+                // The walk visits objects of declared resources with their blocks, unless an error prevented it.
                 let module = self.walk.context.tree.find(&addr.module.module());
                 let replaced = module.is_some_and(|module| self.walk.is_in_replaced(module));
                 if self.walk.declared(&addr).is_some() && !replaced {
@@ -336,7 +342,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Data resources that are not read any more leave the state without a word.
+    /// Data resources that are no longer read leave the state silently.
     fn forget_silently(&mut self, addr: &AbsResourceInstance) {
         if self.options.mode == Mode::RefreshOnly {
             return;
@@ -382,7 +388,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What a target depends on is read again, though it is not destroyed.
+    /// Dependencies of a target are refreshed, though they are not destroyed.
     async fn refresh_beside(&mut self, addr: &AbsResourceInstance, jobs: &mut Jobs<'a, Answer<'a>>) {
         if self.options.mode != Mode::Destroy || !self.options.refresh || self.options.targets.is_empty() {
             return;
@@ -407,8 +413,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What becomes of an object that is not wanted any more. Whether its block says that it is forgotten counts in any
-    /// case: also where the instance of its module is gone, and for deposed objects.
+    /// The action for an object that is no longer wanted. A block that forgets it applies in any case: also where the
+    /// instance of its module is gone, and for deposed objects.
     fn ending(&mut self, addr: &AbsResourceInstance, object: &Object, deposed: Option<&DeposedKey>) -> Ending {
         let in_config = self.walk.declared(addr).is_some_and(|resource| skip_destroy(resource).0);
         let (removed, why) = match self.options.mode {
@@ -470,15 +476,16 @@ impl<'a> Planner<'a> {
         let server = match self.walk.providers.find(&provider, text.as_ref()) {
             Ok(server) => self.walk.standing_in(server, addr),
             Err(reason) => {
-                // Forgetting asks nobody anything.
+                // Forgetting requires no provider.
                 if let (Ending::Forget(why), Some(schemas)) = (ending, &schemas) {
                     self.forget_unseen(addr, deposed, &object, why, (provider, key), schemas);
                     return;
                 }
                 let current = self.state.instance(addr).is_some_and(|instance| instance.current.is_some());
                 let beside_current = deposed.is_some() && current;
-                if let Some(stranded) = Stranded::new(&reason, addr.clone(), deposed, (provider, key), beside_current) {
-                    self.walk.strand(stranded);
+                if let Some(missing) = Missing::of(&reason) {
+                    let addr = addr.clone();
+                    self.walk.strand(Stranded { addr, deposed, provider, key, beside_current, missing });
                 }
                 return;
             }
@@ -589,7 +596,7 @@ impl<'a> Planner<'a> {
             });
             return true;
         }
-        // What was read before says nothing about what will be read.
+        // The previous result says nothing about the next one.
         self.forget_silently(addr);
         let (plain, marks) = config.unmark_with_paths();
         let value = schema.mark(&planned_unknown(schema, &plain).mark_at(&marks), None);
@@ -630,7 +637,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// An ephemeral resource is opened if everything it needs is there already; otherwise its value is unknown.
+    /// An ephemeral resource is opened if all its dependencies exist already; otherwise its value is unknown.
     async fn begin_ephemeral(
         &mut self,
         instance: &BlockInstance<'_, 'a>,
@@ -659,8 +666,9 @@ impl<'a> Planner<'a> {
         true
     }
 
-    /// Whether something that a data resource depends on, as its `depends_on` or that of a call around it says, changes; or
-    /// a managed resource that it refers to. Even where all its values are known, whoever names it wants it to be there.
+    /// Whether a dependency of a data resource changes: one in its `depends_on` or that of a call around it, or a
+    /// managed resource that it refers to. Even where all its values are known, a reference requires the object to
+    /// exist.
     fn waits_for_changes(&self, block: &Block<'a>) -> bool {
         let graph = self.walk.graph;
         let lifecycle = &block.resource.lifecycle;
@@ -687,7 +695,7 @@ impl<'a> Planner<'a> {
         false
     }
 
-    /// Dependencies of an object that is kept.
+    /// Dependencies of an object that stays.
     pub(super) fn kept_dependencies(
         &self,
         step: u32,
@@ -696,7 +704,7 @@ impl<'a> Planner<'a> {
         let now = self.dependencies.of(step);
         match (&answer.is, &answer.planned) {
             (_, Some(planned)) if planned.action == Action::NoOp => now,
-            // What is imported depends on nothing until it is applied.
+            // An imported object has no dependencies until it is applied.
             (Some(existing), _) if answer.job.import.is_some() => existing.dependencies.clone(),
             (Some(existing), _) if answer.job.refresh => merged(&now, &existing.dependencies),
             (Some(existing), _) => existing.dependencies.clone(),

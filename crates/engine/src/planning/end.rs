@@ -1,4 +1,4 @@
-//! What jobs of planning report, taken into the plan.
+//! Adding reports of jobs of planning to the plan.
 
 use ecow::eco_format;
 use tracing::Instrument as _;
@@ -23,7 +23,7 @@ use crate::walk::checks::{in_instance, in_module};
 use crate::walk::data::DataAnswer;
 use crate::walk::{data_verdict, of_check_data, providers::Server};
 
-/// So many instances are suggested to those who named none.
+/// Maximum number of instances that an error suggests.
 const SHOWN_INSTANCES: usize = 10;
 
 impl<'a> Planner<'a> {
@@ -42,7 +42,7 @@ impl<'a> Planner<'a> {
             // Only read again: it is what it is.
             let value = match &answer.is {
                 Some(existing) => existing.value.clone(),
-                // Nobody knows what it will be once it is there.
+                // Its value after creation is unknown.
                 None if self.options.imports.is_empty() => Value::unknown_dynamic(),
                 None => Value::unknown(self.type_of(&answer.job)),
             };
@@ -86,8 +86,10 @@ impl<'a> Planner<'a> {
             skip_destroy: job.skip_destroy && !job.only_import,
             ..object.clone()
         };
-        let same_place = self.state.get(&addr.containing()).is_some_and(|resource| resource.provider == server.config)
-            && self.state.instance(addr).is_some_and(|instance| instance.provider_key == server.key);
+        let same_place = self.state.get(&addr.containing()).is_some_and(|resource| {
+            let instance = resource.instances.get(&addr.key);
+            resource.provider == server.config && instance.is_some_and(|instance| instance.provider_key == server.key)
+        });
         let unchanged = same_place && answer.was.as_ref().is_some_and(|was| !was.outdated && is_kept_as(was, &wanted));
         if unchanged {
             return true;
@@ -112,7 +114,7 @@ impl<'a> Planner<'a> {
         self.state.apply(edit);
     }
 
-    /// Tells what changed outside since the last run.
+    /// Reports objects that changed outside since the last run.
     fn note_drift(
         &mut self,
         addr: &AbsResourceInstance,
@@ -145,7 +147,8 @@ impl<'a> Planner<'a> {
         self.drift.push(change);
     }
 
-    /// Where an object was, as far as that is part of a plan: what is read in order to be destroyed is in its place by then.
+    /// The prior address of an object, as far as that is part of a plan: an object that is read in order to be
+    /// destroyed has moved by then.
     pub(super) fn moved_from(&self, addr: &AbsResourceInstance) -> Option<Box<AbsResourceInstance>> {
         let is_over = self.options.mode == Mode::Destroy && self.options.refresh;
         self.moves.from(addr).filter(|_| !is_over).cloned().map(Box::new)
@@ -171,9 +174,21 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn push_change(&mut self, at: ModuleInstanceId, key: &ResourceKey, change: ResourceChange) {
-        let position = self.changes.len() as u32;
-        self.planned.entry((at, key.clone())).or_default().insert(change.addr.key.clone(), position);
+        if self.has_triggers {
+            let position = self.changes.len() as u32;
+            self.planned.entry((at, key.clone())).or_default().insert(change.addr.key.clone(), position);
+        }
+        self.announce(&change);
         self.changes.push(change);
+    }
+
+    /// Lets the provider of a change start again while the rest is planned. Objects that are read before they are destroyed are
+    /// planned again in any case.
+    fn announce(&mut self, change: &ResourceChange) {
+        let is_next = change.action != Action::NoOp || self.options.before_destroy;
+        if is_next && self.announced.insert((change.provider.clone(), change.provider_key.clone())) {
+            self.walk.context.env.providers.change_planned(&change.provider);
+        }
     }
 
     /// The module instance in which arguments of a removed object are evaluated. An instance that is only in the state, or
@@ -260,7 +275,7 @@ impl<'a> Planner<'a> {
             _ => None,
         };
         if let Some(object) = object {
-            // Who destroys it may be another provider instance than who made it.
+            // Another provider instance may destroy it than the one that created it.
             let made_by = self.state.instance(&addr).map(|instance| instance.provider_key.clone());
             let (provider, provider_key) = (server.config.clone(), made_by.unwrap_or_default());
             let (addr, deposed) = (addr.clone(), deposed.clone());
@@ -302,7 +317,7 @@ impl<'a> Planner<'a> {
         let (value, _) = existing.value.unmark_deep();
         let arguments = generate::arguments(&schema.block, &value);
         let text = generate::resource(&job.subject.addr, &arguments, &job.server.config).into();
-        // Nobody can be shown a place in a text that is in no file.
+        // An expression that is not in a file cannot be shown.
         let (_, parsed) = parse_config(FileId(u32::MAX), arguments.as_bytes());
         let scope = self.walk.scope(ModuleInstanceId::ROOT);
         let (config, found) = self.walk.settle(|| scope.eval_body(&parsed.body, &schema.block)).await;
@@ -315,7 +330,8 @@ impl<'a> Planner<'a> {
         ok
     }
 
-    /// An imported object that configuration was written for. Where that is wrong it is still there to be mended.
+    /// An imported object that configuration was written for. An invalid block is still written, so that users can
+    /// correct it.
     pub(super) fn written_answer(&mut self, answer: WrittenAnswer<'a>) -> bool {
         let WrittenAnswer { written: WrittenJob { job, existing, text, .. }, planned, problems } = answer;
         let ok = self.walk.tell(problems);
@@ -350,7 +366,7 @@ impl<'a> Planner<'a> {
         let mut value = answer.value.clone();
         let mut ok = true;
         if let Some(check) = &resource.inside_check {
-            // What goes wrong in a check is a result of the check, no reason to stop.
+            // An error in a check is a result of the check and does not stop the plan.
             let name = eco_format!("check.{check}");
             let tree = self.walk.context.tree;
             let config = in_module(&tree.node(self.walk.live.module(at)).path, &name);
@@ -385,8 +401,8 @@ impl<'a> Planner<'a> {
         ok & self.walk.postconditions(at, resource, &addr, value).await
     }
 
-    /// `-replace` of a resource whose instances have keys, or that has none.
-    // Quirk: nothing is said of a key that no instance has, nor of a resource that is not in the configuration.
+    /// `-replace` of a resource whose instances have keys, or that does not have instances.
+    // Quirk: nothing is reported about a key that no instance has, nor of a resource that is not in the configuration.
     pub(super) fn check_force_replace(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         if self.options.mode != Mode::Normal {
@@ -405,7 +421,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Whether an object would be kept in the same way.
+/// Whether an object would be stored in the same form.
 fn is_kept_as(a: &Existing, b: &Existing) -> bool {
     a.status == b.status
         && a.create_before_destroy == b.create_before_destroy

@@ -31,7 +31,7 @@ struct End<'p> {
     resource: ConfigResource,
     dependencies: &'p [ConfigResource],
     create_before_destroy: bool,
-    /// Another object takes its place, or took it before and is changed or checked now.
+    /// Another object replaces it, or replaced it before and is changed or checked now.
     replaced: bool,
     /// The block of the provider that destroys it.
     provider: Option<u32>,
@@ -235,11 +235,11 @@ impl<'p> Connecting<'p, '_> {
                 if configures || *dependency == end.resource {
                     continue;
                 }
-                // What it depended on ends later.
+                // Its former dependencies end later.
                 if let Some(theirs) = joints.get(dependency) {
                     self.edges.push((theirs.may_end, end.op));
                 }
-                // What it depended on and is created or changed waits for its end.
+                // Its former dependencies that are created or changed wait for its end.
                 if !end.create_before_destroy
                     && let Some(at) = changed
                 {
@@ -293,7 +293,7 @@ fn all_behind(references: &[Vec<u32>], at: u32) -> HashSet<u32> {
     seen
 }
 
-/// Where others wait for the ends of a resource's objects.
+/// Step that waits for the ends of a resource's objects.
 struct Joints {
     /// Before any of them.
     may_end: u32,

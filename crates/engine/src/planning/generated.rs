@@ -19,7 +19,7 @@ pub(crate) struct ImportJob<'a> {
     pub(crate) importing: Importing,
 }
 
-/// What was found.
+/// Results of generating.
 pub(crate) struct ImportAnswer<'a> {
     pub(crate) job: ImportJob<'a>,
     pub(crate) found: Option<Existing>,
@@ -41,11 +41,11 @@ pub(crate) struct WrittenJob<'a> {
     pub(crate) existing: Existing,
     /// The block as it will stand in the file.
     pub(crate) text: EcoString,
-    /// What it means.
+    /// Its meaning.
     pub(crate) config: Value,
 }
 
-/// What the configuration leads to; nothing if it is wrong.
+/// The value of the configuration; none if it has errors.
 pub(crate) struct WrittenAnswer<'a> {
     pub(crate) written: WrittenJob<'a>,
     pub(crate) planned: Option<Planned>,

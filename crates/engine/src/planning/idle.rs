@@ -9,7 +9,7 @@ use yuba_config::resource::Resource;
 use yuba_eval::ModuleId;
 use yuba_eval::graph::{RefGraph, Vertex};
 
-/// How an object is kept that something kept refers to.
+/// How references to an object keep it in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     /// A value, needed wherever it is referred to.
@@ -53,7 +53,7 @@ pub(super) fn idle(graph: &RefGraph<'_>, references: &[Vec<u32>], active: &HashS
         if !kept[*at as usize] || matches!(vertex, Vertex::Close) {
             continue;
         }
-        // A root output and a variable with rules are there whatever becomes of the resources that they refer to.
+        // A root output and a variable with rules exist whatever becomes of the resources that they refer to.
         let for_itself = here == Need::Always && matches!(vertex, Vertex::Output(_) | Vertex::Variable(_));
         for to in &references[*at as usize] {
             kept[*to as usize] |= !for_itself || need_of(*to) == Need::Value;

@@ -27,7 +27,7 @@ pub(crate) struct ManagedJob<'a> {
     pub(crate) at: ModuleInstanceId,
     /// The object of the state.
     pub(crate) prior: Option<Arc<Object>>,
-    /// What it was, if it became something else.
+    /// Its former type, if it has changed.
     pub(crate) moved_from: Option<MovedFrom>,
     /// The configuration, with marks; none if nothing is to be planned.
     pub(crate) config: Option<Value>,
@@ -53,7 +53,7 @@ pub(crate) struct Planned {
     pub(crate) required_replace: Vec<Path>,
 }
 
-/// What became of a job.
+/// Outcome of a job.
 pub(crate) struct ManagedAnswer<'a> {
     pub(crate) job: ManagedJob<'a>,
     /// The object as the state had it.
@@ -127,7 +127,7 @@ impl<'a> ManagedJob<'a> {
     }
 }
 
-/// What is wanted of an object besides its configuration.
+/// Demands on an object besides its configuration.
 pub(super) struct Wish<'j, 'a> {
     pub(super) subject: &'j Subject<'a>,
     pub(super) ignore_changes: &'j IgnoreChanges,
@@ -182,7 +182,7 @@ impl Wish<'_, '_> {
         let (mut action, mut reason) = self.action(schema, &plain_prior, &planned, &required_replace);
         let mut answer = answer;
         if action.is_replace() {
-            // What the new object will be does not depend on the old one.
+            // The new object does not depend on the old one.
             let proposed = proposed_new(&schema.block, &null(), &plain_config);
             let request = self.request(null(), proposed, plain_config.clone(), answer.private.clone(), None);
             answer = self.ask(schema, request, &mut problems).await?;
@@ -200,9 +200,14 @@ impl Wish<'_, '_> {
             action = Action::ForgetThenCreate;
         }
         let after = schema.block.unmark_write_only(&schema.block.mark(&planned.mark_at(&marks), None));
-        let after = after.without_negative_zero();
+        let mut after = after.without_negative_zero();
         if action == Action::NoOp && secrets_differ(&before, &after) {
             action = Action::Update;
+        }
+        if action == Action::NoOp && !after.has_numbers() && after.raw_equals(&before) {
+            // One value instead of two, for each of possibly many objects that do not change. Equal numbers are not always shown
+            // in the same form.
+            after = before.clone();
         }
         // Quirk: an object that is new anyway has this reason too.
         if self.triggered {
@@ -303,7 +308,7 @@ impl Wish<'_, '_> {
         Ok(answer)
     }
 
-    /// Places that the provider cannot change, as far as they change.
+    /// Paths that the provider cannot change, as far as they change.
     fn required_replace(
         &self,
         answer: &PlanAnswer,

@@ -1,5 +1,5 @@
-//! Which attributes the changes of a plan come from: what is referred to where something changes, through locals, variables
-//! and outputs. What changed outside of these is no reason for anything.
+//! Attributes that cause the changes of a plan: references of changed objects, through locals, variables and outputs.
+//! Other outside changes do not cause any change.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ struct Found {
 struct Finder<'f, 'a> {
     walk: &'f Walk<'a>,
     pending: Vec<Found>,
-    /// What was looked at already, as text.
+    /// Visited references, as text.
     seen: HashSet<String>,
     found: BTreeMap<String, RelevantAttribute>,
     /// Resources whose bodies were read as a whole.
@@ -54,7 +54,7 @@ pub(super) fn relevant(
     for change in outputs.iter().filter(|change| change.action != Action::NoOp) {
         finder.output(&ModuleInstance::ROOT, ModuleId::ROOT, &change.name);
     }
-    // Quirk: outputs of modules are not kept, so all that have a value count as new.
+    // Quirk: outputs of modules are not stored, so all that have a value are new.
     let tree = walk.context.tree;
     for (id, node) in tree.iter().filter(|(_, node)| node.parent.is_some()) {
         for at in walk.live.instances(id) {

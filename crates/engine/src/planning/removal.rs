@@ -13,7 +13,7 @@ use super::managed::Planned;
 use crate::diagnostics::PROVIDER_INVALID_PLAN;
 use crate::object::{Existing, Subject};
 
-/// What to do with an object that is not wanted any more.
+/// The action for an object that is no longer wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// It is destroyed.
@@ -24,7 +24,7 @@ pub(crate) enum Ending {
     Keep,
 }
 
-/// An object that is not wanted any more.
+/// An object that is no longer wanted.
 pub(crate) struct RemovalJob<'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) provider: AbsProviderConfig,
@@ -34,7 +34,7 @@ pub(crate) struct RemovalJob<'a> {
     pub(crate) ending: Ending,
 }
 
-/// What became of it.
+/// Its outcome.
 pub(crate) struct RemovalAnswer<'a> {
     pub(crate) job: RemovalJob<'a>,
     pub(crate) was: Option<Existing>,

@@ -12,8 +12,8 @@ use crate::walk::block::BlockInstance;
 use crate::walk::ignore::step_of;
 
 impl<'a> Planner<'a> {
-    /// Whether an instance is replaced because of what its block names; none if that cannot be told. A resource without
-    /// instances triggers nothing.
+    /// Whether an instance is replaced because of a reference in its block, or none if that is unknown. A resource
+    /// without instances triggers nothing.
     pub(super) async fn triggered(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<bool> {
         let BlockInstance { block, at, values, .. } = instance;
         let at = *at;

@@ -70,7 +70,7 @@ impl Repeat {
             },
         }
     }
-    /// What is there in each instance: `of` the block at a path.
+    /// The value in each instance: `of` the block at a path.
     fn each(self, path: &str, of: &str) -> String {
         match self {
             Repeat::Single => format!("[{path}.{of}]"),
@@ -212,7 +212,7 @@ impl Model {
             self.calls.insert(number, call);
         } else {
             let thing = Thing::random(number, chance);
-            // What is declared anew has not moved away.
+            // A newly declared object has not moved away.
             self.moves.retain(|(from, _)| *from != thing.path());
             self.things.insert(number, thing);
         }
@@ -220,7 +220,7 @@ impl Model {
         self.settle();
     }
 
-    /// Gives a thing of the root module the next number, and says so.
+    /// Gives an object of the root module the next number, and reports it.
     fn rename(&mut self, number: u64) {
         let next = number + 1;
         if self.things.contains_key(&next) || self.calls.contains_key(&next) {
@@ -251,8 +251,8 @@ impl Model {
         }
     }
 
-    /// The address of a thing of the root module, to be chosen as a target. What has moved must not be left out, so with
-    /// moves there is none.
+    /// The address of an object of the root module, for use as a target. Returns none with moves: a moved object must
+    /// not be left out.
     pub(super) fn target(&self, chance: &mut Chance) -> Option<String> {
         if !self.moves.is_empty() {
             return None;
@@ -261,7 +261,7 @@ impl Model {
         paths.get(chance.below(paths.len().max(1) as u64) as usize).cloned()
     }
 
-    /// Whether a thing of the root module has exactly one instance, without key.
+    /// Whether an object of the root module has exactly one instance, without key.
     pub(super) fn is_single(&self, path: &str) -> bool {
         self.things.values().any(|thing| thing.path() == path && thing.repeat == Repeat::Single && !thing.builtin)
     }
@@ -359,7 +359,7 @@ impl Model {
         self.settle();
     }
 
-    /// What blocks with these numbers look like for one that refers to them.
+    /// References to blocks with these numbers.
     fn seen(&self, numbers: &BTreeSet<u64>) -> Vec<String> {
         let seen = |number| {
             let thing = self.things.get(number).map(Thing::seen);

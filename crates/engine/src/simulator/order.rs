@@ -1,4 +1,4 @@
-//! In which order things happened, compared with what depends on what.
+//! The order of events, compared with the dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use yuba_plan::{Action, Plan};
 use yuba_provider::fake::FakeWorld;
 use yuba_value::Value;
 
-/// The address, without keys, of the resource whose thing has a name like `m5-a/t3-b` or `t3-b`.
+/// The address, without keys, of the resource whose object has a name like `m5-a/t3-b` or `t3-b`.
 pub(super) fn resource_of(name: &str) -> String {
     let number = |part: &str| part.split_once('-').map_or(part, |(number, _)| number).to_owned();
     match name.split_once('/') {
@@ -22,7 +22,7 @@ pub(super) fn text(value: &Value, attribute: &str) -> EcoString {
     found.and_then(|(_, value)| value.as_str().cloned()).unwrap_or_default()
 }
 
-/// When things of a resource began and ended.
+/// Begin and end of operations on objects of a resource.
 #[derive(Default)]
 struct Times {
     /// The first that began, the last that ended.

@@ -50,7 +50,7 @@ impl AddressSet {
             || (!self.paths.is_empty()
                 && (0..=steps.len()).any(|len| self.paths.contains(&steps.iter().take(len).cloned().collect())))
     }
-    /// Whether all instances of a block are in it, as far as can be told without knowing them.
+    /// Whether all instances of a block are in it, as far as the addresses show without the instances.
     pub fn contains_all(&self, block: &ConfigResource) -> bool {
         let module = block.module.unkeyed();
         let resource = || block.resource.clone().absolute(module.clone());

@@ -7,7 +7,7 @@ use yuba_state::State;
 
 use super::{Named, Targets};
 
-/// Which objects of a state are destroyed.
+/// Objects of a state to destroy.
 #[derive(Debug, Default)]
 pub struct Destroying {
     /// None if all are.
@@ -22,7 +22,7 @@ struct Limited {
 }
 
 impl Destroying {
-    /// Which objects of a state are destroyed. What depends on what is taken from the state.
+    /// Selects the objects of a state to destroy. Dependencies come from the state.
     pub fn new(state: &State, targets: &Targets) -> Destroying {
         if targets.is_empty() {
             return Destroying::default();
@@ -88,8 +88,8 @@ impl Links {
         links
     }
 
-    /// What can be reached from resources, without them. Objects in different instances of one module have nothing to do
-    /// with each other, whatever their blocks refer to.
+    /// Vertices reachable from resources, without them. Objects in different instances of one module are independent,
+    /// whatever their blocks refer to.
     pub(crate) fn reachable(&self, mut work: Vec<AbsResource>) -> HashSet<AbsResource> {
         let mut reached = HashSet::default();
         // Blocks of other modules are reached as a whole, so once is enough.

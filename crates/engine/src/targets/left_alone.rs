@@ -1,8 +1,8 @@
 //! Planned removals that applying a limited plan leaves alone.
 //!
-//! Where a block is part of a limited run, all its objects that are not wanted any more are planned to end, those of module
-//! instances that are gone included. Applying ends an object only if the options select its address, or if a planned change
-//! waits for its end.
+//! Where a block is part of a limited run, all its objects that are no longer wanted are planned to end, those of
+//! removed module instances included. Applying ends an object only if the options select its address, or if a planned
+//! change waits for its end.
 // Quirk: the plan shows removals that applying it does not carry out.
 
 use foldhash::{HashMap, HashSet};
@@ -36,9 +36,9 @@ pub fn left_alone<D: AsRef<[ConfigResource]>>(
         false => awaited(plan, &resources(&others), dependencies).into_iter().collect(),
     };
     let roots = match named.excluding {
-        // What an excluded object depends on stays with it.
+        // Dependencies of an excluded object stay with it.
         true => resources(&others),
-        // What depends on an object that ends does so before.
+        // Dependents of an object end before it.
         false => resources(&selected).union(&reached).cloned().collect(),
     };
     reached.extend(links.reachable(roots.into_iter().collect()));

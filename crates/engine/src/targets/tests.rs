@@ -24,7 +24,7 @@ fn targets(options: &str) -> Targets {
     targets
 }
 
-/// Which objects are part of the run, and which instances of those that have some.
+/// Objects that are part of the run, and their instances.
 fn check(fixture: &str, options: &str, instances: &[&str], expect: &Expect) {
     let config = testing::config(fixture);
     let world = MemoryWorld::default();
@@ -79,7 +79,7 @@ output "y" { value = terraform_data.c.id }
 "#;
 
 #[test]
-fn targets_bring_what_they_depend_on() {
+fn targets_include_their_dependencies() {
     check(
         FIXTURE,
         "-target=terraform_data.b",
@@ -126,7 +126,7 @@ fn targets_bring_what_they_depend_on() {
 }
 
 #[test]
-fn what_is_excluded_leaves_out_what_depends_on_it() {
+fn exclusions_include_their_dependents() {
     check(
         FIXTURE,
         "-exclude=terraform_data.b -exclude=terraform_data.gone",

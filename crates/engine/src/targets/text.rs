@@ -32,7 +32,7 @@ pub fn parse_file(file: FileId, text: &[u8]) -> (Vec<Target>, Diagnostics) {
         if line.trim_ascii_start().starts_with(b"#") {
             continue;
         }
-        // Quirk: an empty line is no address.
+        // Quirk: an empty line is not an address.
         let (traversal, found) = parser::parse_traversal_at(file, offset as u32, line);
         let failed = found.has_errors();
         problems.extend(found);

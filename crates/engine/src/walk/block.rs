@@ -24,7 +24,7 @@ use crate::diagnostics;
 use crate::drive::Jobs;
 use crate::object::Subject;
 
-/// What is the same for all instances of a resource.
+/// Shared data of all instances of a resource.
 pub(crate) struct Block<'a> {
     /// Its vertex in the reference graph.
     pub(crate) vertex: u32,
@@ -56,7 +56,7 @@ pub(crate) struct BlockInstance<'b, 'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Looks at a resource block; none if it cannot be worked with, which was said.
+    /// Looks at a resource block; none if it cannot be worked with, which was reported.
     pub(crate) fn block(&mut self, vertex: u32, module: ModuleId, resource: &'a Resource) -> Option<Block<'a>> {
         let tree = self.context.tree;
         let resolved = tree.resource_provider(module, resource)?;
@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
         Some(Block { vertex, module, resource, resolved, schemas, skip_destroy, refers_to_itself, calls_functions })
     }
 
-    /// What everything that talks about an object needs.
+    /// Shared data of all operations on an object.
     pub(crate) async fn subject(
         &mut self,
         addr: &AbsResourceInstance,
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What the module of an object says to its provider; null if it says nothing.
+    /// Value of `provider_meta` in the module of an object; null if it is not set.
     async fn provider_meta(&mut self, addr: &AbsResourceInstance, server: &Server, schemas: &ProviderSchema) -> Value {
         if !self.has_provider_meta {
             return Value::null_dynamic();
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
         value
     }
 
-    /// The place of an instance's body.
+    /// The location of an instance's body.
     pub(crate) fn instance_scope(&self, instance: &BlockInstance<'_, 'a>) -> ModuleScope<'a> {
         self.body_scope(instance.block, instance.at, instance.values.clone())
     }
@@ -172,8 +172,8 @@ impl<'a> Walk<'a> {
         self.rules(&scope, &rules, &config, &object).await
     }
 
-    /// Checks the preconditions of an instance and evaluates its configuration; none if something is wrong with these,
-    /// which was reported.
+    /// Checks the preconditions of an instance and evaluates its configuration. Returns none after it has reported an
+    /// error.
     pub(crate) async fn config_of(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<Value> {
         if !self.preconditions(instance).await {
             return None;
@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
         Some(config.with_machine_floats())
     }
 
-    /// The server of an instance and its configuration; none if something is wrong with one of them, which was reported.
+    /// The provider of an instance and its configuration. Returns none after it has reported an error.
     pub(crate) async fn served_config(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<(Server, Value)> {
         let server = self.block_server(instance).await?;
         Some((server, self.config_of(instance).await?))
@@ -294,7 +294,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Addresses under which results of conditions are kept: of the block and of the instance.
+    /// Addresses for the results of conditions: of the block and of the instance.
     pub(crate) fn check_names(&self, module: ModuleId, addr: &AbsResourceInstance) -> (EcoString, EcoString) {
         let name = eco_format!("{}", addr.resource);
         let config = in_module(&self.context.tree.node(module).path, &name);
@@ -333,8 +333,8 @@ pub(crate) fn skip_destroy(resource: &Resource) -> (bool, Diagnostics) {
     }
 }
 
-/// Deprecated values in arguments of provisioners and connections, which are evaluated again when an object is created. Nothing
-/// else can be said about them before.
+/// Deprecated values in arguments of provisioners and connections, which are evaluated again when an object is created.
+/// Other checks of these arguments are impossible before.
 fn deprecated_in_provisioners(scope: &ModuleScope<'_>, resource: &Resource) -> Diagnostics {
     let scope = scope.clone().with_self_value(resource, Value::unknown_dynamic());
     let created = ProvisionerWhen::Create;

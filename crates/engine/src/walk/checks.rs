@@ -1,4 +1,4 @@
-//! What the conditions of the configuration say.
+//! Results of the conditions of the configuration.
 
 use std::collections::BTreeMap;
 

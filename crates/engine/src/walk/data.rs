@@ -22,12 +22,12 @@ pub(crate) struct DataJob<'a> {
     pub(crate) config: Value,
 }
 
-/// What was read.
+/// The read value.
 pub(crate) struct DataAnswer<'a> {
     pub(crate) job: DataJob<'a>,
     /// With marks; none if it could not be read.
     pub(crate) value: Option<Value>,
-    /// The same for the state, which keeps the marks of the configuration only: the schema says the others.
+    /// The same for the state, which stores the marks of the configuration only: the schema defines the others.
     pub(crate) kept: Option<Value>,
     pub(crate) problems: Diagnostics,
 }

@@ -1,5 +1,5 @@
-//! Which resources a resource depends on, as states keep it: so that objects are destroyed in the right order even when the
-//! configuration that made them is gone.
+//! Dependencies of a resource, as states store them: so that objects are destroyed in the right order even when the
+//! configuration that created them is gone.
 
 use std::cell::OnceCell;
 
@@ -9,13 +9,13 @@ use yuba_addrs::{ConfigResource, Resource};
 use yuba_eval::ConfigTree;
 use yuba_eval::graph::{RefGraph, Vertex};
 
-/// Up to so many dependencies are kept with those that they have themselves. A resource that has more keeps only those it
-/// depends on directly: together with theirs they say the same, and a state does not grow with the square of the
+/// Up to this number, dependencies are stored with their own dependencies. A resource with more of them stores only the
+/// direct ones: together with theirs they are equivalent, and a state does not grow with the square of the
 /// configuration.
 const LISTED: usize = 100;
 
-/// The resources that each resource of a graph depends on. They are found when somebody asks: a plan that only creates or only
-/// destroys never does.
+/// The resources that each resource of a graph depends on. They are computed on the first use: a plan that only creates
+/// or only destroys never needs them.
 pub(crate) struct Dependencies<'a> {
     graph: &'a RefGraph<'a>,
     /// Vertices, each after what it depends on.
@@ -27,7 +27,7 @@ pub(crate) struct Dependencies<'a> {
 struct Found {
     /// Resources in order of their texts.
     resources: Vec<ConfigResource>,
-    /// Lists of positions in `resources`, and the same with names once somebody has asked. The resources of a module often
+    /// Lists of positions in `resources`, and the same with names after the first use. The resources of a module often
     /// depend on the same: these share one list.
     lists: Vec<(Vec<u32>, OnceCell<EcoVec<ConfigResource>>)>,
     /// For each vertex its list.
@@ -39,7 +39,7 @@ impl<'a> Dependencies<'a> {
         Dependencies { graph, order, tree, found: OnceCell::new() }
     }
 
-    /// What a vertex depends on, sorted by text; nothing for other objects than resources.
+    /// Dependencies of a vertex, sorted by text; empty for other objects than resources.
     pub(crate) fn of(&self, vertex: u32) -> EcoVec<ConfigResource> {
         let found = self.found.get_or_init(|| find(self.graph, self.order, self.tree));
         let (ranks, named) = &found.lists[found.of_vertex[vertex as usize] as usize];

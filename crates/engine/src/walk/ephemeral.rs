@@ -1,4 +1,4 @@
-//! Ephemeral resources: opened where a walk comes to them, kept open as long as it takes, closed when it is over, never kept.
+//! Ephemeral resources: opened by the walk, renewed while they are in use, closed afterwards, never stored.
 
 use std::future::Future;
 
@@ -22,9 +22,9 @@ pub(crate) struct Open<'a> {
     renew_at: Option<Millis>,
 }
 
-/// What became of keeping one open.
+/// Outcome of a renewal.
 pub(crate) struct RenewAnswer {
-    /// Which one, by its place among those that are open.
+    /// Index among the open ones.
     at: usize,
     renewed: Option<Renewed>,
     problems: Diagnostics,
@@ -39,7 +39,7 @@ pub(crate) struct OpenJob<'a> {
     pub(crate) config: Value,
 }
 
-/// What became of opening one.
+/// Outcome of opening.
 pub(crate) struct OpenAnswer<'a> {
     subject: Subject<'a>,
     resource: &'a Resource,
@@ -76,14 +76,14 @@ impl<'a> OpenJob<'a> {
     }
 }
 
-/// The rule that the value of something open does not keep.
+/// The rule that the value of an open resource violates.
 fn broken_rule(subject: &Subject<'_>, value: &Value) -> Option<Diagnostic> {
     let schema = subject.schemas.ephemeral.get(subject.kind())?;
     let (code, what) = unfit(value, schema.block.implied_type())?;
     Some(subject.broken(code, &eco_format!("opened {} {what}", subject.addr)))
 }
 
-/// Why a value cannot be that of an open ephemeral resource: the code of the error, and the value it was opened with.
+/// Why a value is not valid for an open ephemeral resource: the code of the error, and the value it was opened with.
 fn unfit(value: &Value, ty: &Type) -> Option<(&'static Code, EcoString)> {
     match conforms(value, ty) {
         Err(reason) => {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_open_has_a_known_value_of_its_type() {
+    fn open_resources_have_known_values_of_their_type() {
         let ty = Type::object([("token".into(), Type::string())]);
         let token = |value| Value::object(vec![("token".into(), value)]);
         let code = |value: &Value| unfit(value, &ty).map(|(code, _)| code);

@@ -37,7 +37,7 @@ fn without_computed(schema: &BlockSchema, prior: &Value) -> Value {
     Value::from(plain).with_marks(prior.marks())
 }
 
-/// The place a traversal names; its root is an attribute of the resource.
+/// The path that a traversal names; its root is an attribute of the resource.
 pub(crate) fn path_of(traversal: &Traversal) -> Path {
     let mut path = Path::new().attr(&traversal.root);
     path.0.extend(traversal.steps.iter().filter_map(step_of));
@@ -57,7 +57,7 @@ pub(crate) fn step_of(step: &TraversalStep) -> Option<PathStep> {
     }
 }
 
-/// The configuration with a place as it is in the prior object.
+/// The configuration with the prior object's value at a path.
 fn keep(prior: &Value, config: &Value, path: &[PathStep]) -> Value {
     let Some((step, rest)) = path.split_first() else { return prior.clone() };
     let (prior_plain, _) = prior.unmark();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ignored_stays() {
+    fn ignored_values_stay() {
         let prior = r#"{"id":"i","name":"old","tags":{"a":"1","b":"2"},"list":["x","y"],"any":{"k":1,"l":2}}"#;
         let config = r#"{"name":"new","tags":{"a":"9","c":"3"},"list":["z"],"any":{"k":"9","l":8}}"#;
         check("name", prior, config, &expect![[r#"any={"k":"9","l":8} list=["z"] name="old" tags={"a":"9","c":"3"}"#]]);

@@ -1,4 +1,4 @@
-//! What planning and applying find out before the walk: which provider blocks are needed, and which vertices are evaluated.
+//! Preparation of a walk for planning and applying: required provider blocks, and evaluated vertices.
 
 use foldhash::{HashMap, HashSet};
 use yuba_addrs::AbsProviderConfig;
@@ -34,7 +34,7 @@ pub(crate) fn blocks_of<'c>(
     found
 }
 
-/// Where the blocks of provider configurations are.
+/// Positions of the blocks of provider configurations.
 pub(crate) fn provider_blocks(graph: &RefGraph<'_>, tree: &ConfigTree) -> HashMap<AbsProviderConfig, u32> {
     let blocks = graph.nodes.iter().enumerate().filter_map(|(at, node)| match node.vertex {
         Vertex::Provider(block) => {
@@ -54,7 +54,7 @@ fn refers(expr: &Expr) -> bool {
     any
 }
 
-/// Which vertices are evaluated. To destroy everything only that is needed which configures providers or forbids it.
+/// Vertices to evaluate. To destroy everything, only those are required that configure providers or prevent it.
 pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &TargetSelection, mode: Mode) -> Vec<bool> {
     let count = graph.nodes.len();
     if mode != Mode::Destroy {

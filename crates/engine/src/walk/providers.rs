@@ -1,10 +1,11 @@
-//! Provider instances: started and configured when the walk comes to their block, found again by whoever needs one.
+//! Provider instances: started and configured when the walk visits their block, and looked up by resources.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
+use futures_util::future::join_all;
 use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
 use yuba_config::provider::ProviderConfig;
@@ -21,7 +22,7 @@ use crate::diagnostics;
 use crate::drive::Jobs;
 use crate::interrupt::Started;
 
-/// A provider that may be asked; none if starting or configuring it failed.
+/// A running provider, or none if starting or configuring it failed.
 type Slot = Option<Arc<dyn Provider>>;
 
 /// The instances of a provider configuration.
@@ -37,7 +38,7 @@ pub(crate) struct ProviderTable {
     started: Started,
 }
 
-/// Who serves an instance of a resource.
+/// The provider of an instance of a resource.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) config: AbsProviderConfig,
@@ -45,9 +46,9 @@ pub(crate) struct Server {
     pub(crate) provider: Arc<dyn Provider>,
 }
 
-/// Why nobody serves an instance of a resource.
+/// Reason why an instance of a resource does not have a provider.
 pub(crate) enum NoServer {
-    /// Its provider could not be configured, which was said.
+    /// Its provider could not be configured, which was reported.
     Failed,
     /// There is no such configuration.
     NoConfiguration,
@@ -63,7 +64,7 @@ pub(crate) struct ProviderJob<'a> {
     key: Option<EcoString>,
     value: Value,
     body: Option<&'a Body>,
-    /// What keeps it from being configured.
+    /// Reason why it cannot be configured.
     missing: Diagnostics,
     providers: &'a dyn Providers,
     started: Started,
@@ -118,7 +119,7 @@ impl<'a> ProviderJob<'a> {
     }
 }
 
-/// What a provider needs that nobody has configured.
+/// Required arguments of a provider without a configuration.
 fn missing(config: &AbsProviderConfig, schema: &BlockSchema) -> Diagnostics {
     let source = &config.provider;
     let arguments = schema.attributes().iter().filter(|(_, attribute)| attribute.required);
@@ -261,13 +262,15 @@ impl<'a> Walk<'a> {
         Some(ProviderJob { config: config.clone(), key: None, value, body: None, missing, providers, started })
     }
 
-    /// Starts providers that are used without any block; of those that cannot be had that is said.
+    /// Starts providers that are used without any block; reports those that are missing.
+    /// Starting and configuring takes long, so all of them do it at the same time.
     pub(crate) async fn start_bare_providers(&mut self, wanted: Vec<AbsProviderConfig>) {
+        let mut jobs = Vec::new();
         for config in wanted {
             match self.bare_provider_job(&config) {
                 Some(job) => {
-                    let answer = job.run().await;
-                    self.provider_answer(answer);
+                    let span = tracing::debug_span!("configure provider", address = %config);
+                    jobs.push(job.run().instrument(span));
                 }
                 None => {
                     let found = yuba_eval::missing_provider(&config.provider);
@@ -275,9 +278,12 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        for answer in join_all(jobs).await {
+            self.provider_answer(answer);
+        }
     }
 
-    /// Keeps a provider that was configured, or not.
+    /// Stores a provider, configured or failed.
     pub(crate) fn provider_answer(&mut self, mut answer: ProviderAnswer) -> bool {
         let ok = self.tell(std::mem::take(&mut answer.problems));
         if let Some(provider) = &answer.provider {
@@ -287,7 +293,7 @@ impl<'a> Walk<'a> {
         ok
     }
 
-    /// Who serves an instance that the configuration has; where nobody does, that is said at `span`.
+    /// The provider of an instance in the configuration; reports a missing one at `span`.
     pub(crate) async fn server(
         &mut self,
         resolved: &ResolvedProvider,
@@ -322,7 +328,7 @@ impl<'a> Walk<'a> {
         self.server(&block.resolved, block.resource.span, *at, values, addr).await
     }
 
-    /// The same, unless somebody else is asked about the instance.
+    /// The same, unless another provider serves the instance.
     pub(crate) fn standing_in(&self, mut server: Server, addr: &AbsResourceInstance) -> Server {
         let substitutions = self.context.substitutions;
         if let Some(other) = substitutions.stand_in(&server.config, server.key.as_ref(), addr, &server.provider) {
@@ -389,7 +395,7 @@ pub(super) fn report_undeclared(found: Vec<Undeclared>) -> Vec<Diagnostic> {
     problems
 }
 
-/// Why a declared instance has no provider.
+/// Reason why a declared instance has no provider.
 fn no_server(reason: &NoServer, config: &AbsProviderConfig, address: &str, span: Span) -> Option<Diagnostic> {
     match reason {
         NoServer::Failed | NoServer::NoInstance(_) => None,

@@ -1,4 +1,4 @@
-//! What the state says, for what is not part of a run.
+//! Values of the state, for objects that are not part of a run.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use yuba_value::Value;
 use super::Walk;
 use crate::targets::TargetSelection;
 
-/// How references see a resource without instances in the state.
+/// Value of references to a resource without instances in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
     Empty,
@@ -51,8 +51,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where nothing is planned: references see the instances that exist, be there more or fewer than are wanted. An import
-    /// leaves other objects for later, so there a resource without any instance is unknown.
+    /// Where nothing is planned, references see the existing instances, whatever their number. An import leaves other
+    /// objects for later, so there a resource without any instance is unknown.
     pub(crate) fn see_state(&self, state: &State, module: ModuleId, resource: &Resource, absent: Absent) {
         let schemas = self.evaluation.schemas_of(module, resource);
         let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The instances that keys tell of.
+/// The instances that the keys define.
 fn expansion_of<'k>(keys: impl Iterator<Item = &'k Option<InstanceKey>> + Clone) -> Expansion {
     match (count_of(keys.clone()), each_of(keys)) {
         (0, each) if each.is_empty() => Expansion::Single,

@@ -19,9 +19,9 @@ const LISTED: usize = 100;
 /// Commands name objects up to this number.
 const IN_COMMANDS: usize = 10;
 
-/// Why the provider of an object is gone.
+/// Reason why the provider of an object is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
+pub(crate) enum Missing {
     /// There is no such configuration.
     Configuration,
     /// The `for_each` of the configuration does not have the key.
@@ -39,27 +39,22 @@ pub(crate) struct Stranded {
     pub(crate) key: Option<InstanceKey>,
     /// Another object of the instance has to stay in the state.
     pub(crate) beside_current: bool,
-    missing: Missing,
+    pub(crate) missing: Missing,
+}
+
+impl Missing {
+    /// None if a provider could not be configured, which was reported.
+    pub(crate) fn of(reason: &NoServer) -> Option<Missing> {
+        match reason {
+            NoServer::Failed => None,
+            NoServer::NoConfiguration => Some(Missing::Configuration),
+            NoServer::NoInstance(_) => Some(Missing::Instance),
+            NoServer::KeyMissing(_) => Some(Missing::Single),
+        }
+    }
 }
 
 impl Stranded {
-    /// None if a provider could not be configured, which was reported.
-    pub(crate) fn new(
-        reason: &NoServer,
-        addr: AbsResourceInstance,
-        deposed: Option<DeposedKey>,
-        (provider, key): (AbsProviderConfig, Option<InstanceKey>),
-        beside_current: bool,
-    ) -> Option<Stranded> {
-        let missing = match reason {
-            NoServer::Failed => return None,
-            NoServer::NoConfiguration => Missing::Configuration,
-            NoServer::NoInstance(_) => Missing::Instance,
-            NoServer::KeyMissing(_) => Missing::Single,
-        };
-        Some(Stranded { addr, deposed, provider, key, beside_current, missing })
-    }
-
     fn line(&self) -> EcoString {
         let deposed = self.deposed.as_ref().map(|key| eco_format!(" (deposed object {key})")).unwrap_or_default();
         let key = self.key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
@@ -67,7 +62,7 @@ impl Stranded {
     }
 }
 
-/// What the ways out refer to.
+/// Names for the solutions.
 #[derive(Clone, Copy)]
 pub(super) struct ProviderBlocks<'a> {
     pub(super) tree: &'a ConfigTree,
@@ -144,7 +139,7 @@ impl ProviderBlocks<'_> {
         detail
     }
 
-    /// How the provider instances come back.
+    /// Advice for restoring the provider instances.
     fn restore(&self, objects: &[Stranded]) -> Vec<EcoString> {
         let mut keys: BTreeMap<EcoString, (&Stranded, BTreeSet<EcoString>)> = BTreeMap::new();
         for object in objects {
@@ -188,7 +183,7 @@ impl ProviderBlocks<'_> {
         }
     }
 
-    /// How the configuration says that objects are forgotten: in the block of their resource, or instead of it.
+    /// Advice for forgetting objects: in the block of their resource, or instead of it.
     fn forget(&self, objects: &[Stranded]) -> Vec<EcoString> {
         let of = |object: &Stranded| object.addr.containing().config();
         let resources: BTreeMap<EcoString, ConfigResource> =
@@ -209,7 +204,7 @@ impl ProviderBlocks<'_> {
         ways
     }
 
-    /// Where the block of a resource stands.
+    /// Location of the block of a resource.
     fn resource_block(&self, config: &ConfigResource) -> Option<EcoString> {
         let module = self.tree.find(&config.module)?;
         let block = self.tree.node(module).module.resources.get(&ResourceKey::from(&config.resource))?;

@@ -18,9 +18,9 @@ pub(super) enum Argument<'e> {
     Element(Value, &'e Expr),
 }
 
-/// What the checks of a call have to know about the function.
+/// Properties of the function that the checks of a call require.
 pub(super) trait Interface {
-    /// How many arguments must be given.
+    /// Number of required arguments.
     fn required(&self) -> usize;
     /// The name of a parameter that must be given.
     fn required_name(&self, at: usize) -> Option<&str>;
@@ -45,7 +45,7 @@ impl Interface for Signature {
     }
 }
 
-/// What is called.
+/// The called function.
 #[derive(Clone, Copy)]
 enum Callee<'f> {
     Builtin(&'f Builtin),
@@ -261,7 +261,9 @@ impl Evaluator<'_> {
         }
         let message = match args {
             [] => "at least one expression must be given".into(),
-            _ => eco_format!("none of the expressions could be evaluated:\n{reasons}\nOne of them has to work"),
+            _ => {
+                eco_format!("none of the expressions could be evaluated:\n{reasons}\nAt least one of them must succeed")
+            }
         };
         self.call_error(&FunctionError::new(message), e, expr, signature, args);
         Value::unknown_dynamic()
@@ -300,8 +302,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The text between the quotes of a string, or between the first and the last line of a heredoc. Where there is none, it is
-    /// the place behind it all.
+    /// The text between the quotes of a string, or between the first and the last line of a heredoc. Where it is empty,
+    /// the location behind it.
     fn content_span(&self, span: Span, text: &str) -> Span {
         let file = self.context.sources.and_then(|sources| sources.get(span.file));
         let source = file.and_then(|file| file.bytes.get(span.start as usize..span.end as usize)).unwrap_or_default();

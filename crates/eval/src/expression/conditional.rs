@@ -53,7 +53,7 @@ impl Evaluator<'_> {
             true => (0, if_true, true_diags, &e.if_true, "true"),
             false => (1, if_false, false_diags, &e.if_false, "false"),
         };
-        // Quirk: the other result is as secret as ever. But who does not use a deprecated value need not hear of it.
+        // Quirk: the other result stays sensitive. But a deprecated value that is not used is not reported.
         let (own, other) = if condition { (true_marks, false_marks) } else { (false_marks, true_marks) };
         let marks = marks.union(&own).union(&other.filter(|mark| !matches!(mark, Mark::Deprecated(_))));
         self.diagnostics.extend(diags);
@@ -72,7 +72,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What is known about the result while the condition is not.
+/// Known properties of the result while the condition is unknown.
 fn undecided(if_true: &Value, if_false: &Value, ty: &Type) -> Value {
     if if_true.is_null() && if_false.is_null() {
         return Value::null(ty.clone());
@@ -119,7 +119,7 @@ fn outer(x: Bound, y: Bound, wider: fn(&yuba_value::Number, &yuba_value::Number)
     }
 }
 
-/// How two types that do not fit together differ, as a sentence without full stop.
+/// Difference of two incompatible types, as a sentence without full stop.
 fn difference(a: &Type, b: &Type) -> EcoString {
     match (a.kind(), b.kind()) {
         (TypeKind::Object(a_attrs), TypeKind::Object(b_attrs)) => {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_conditions_keep_what_both_results_share() {
+    fn unknown_conditions_keep_shared_refinements() {
         check(
             &[
                 "u_bool ? 1 : 2",

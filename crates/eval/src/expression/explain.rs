@@ -1,4 +1,4 @@
-//! What the names in a failing expression stand for: `local.x is 5`, and which function was called.
+//! Values of the names in a failing expression: `local.x is 5`, and the called function.
 
 use ecow::{EcoString, eco_format};
 use yuba_syntax::diagnostic::{Extra, FunctionCall};
@@ -24,10 +24,7 @@ impl Evaluator<'_> {
             if values.iter().any(|(seen, _)| *seen == name) {
                 return;
             }
-            let extra = diagnostic.extra.as_deref();
-            let unknown = extra.is_some_and(|e| e.caused_by_unknown);
-            let sensitive = extra.is_some_and(|e| e.caused_by_sensitive);
-            if let Some(statement) = describe(&value, unknown, sensitive) {
+            if let Some(statement) = describe(&value, &diagnostic) {
                 values.push((name, statement));
             }
         });
@@ -89,8 +86,11 @@ fn literal_text(literal: &Literal) -> EcoString {
     compact(&literal_value(literal))
 }
 
-/// A statement about a value that follows its name; `None` where nothing helpful can be said.
-fn describe(value: &Value, caused_by_unknown: bool, caused_by_secret: bool) -> Option<EcoString> {
+/// A statement about a value that follows its name; `None` where there is no helpful statement.
+fn describe(value: &Value, diagnostic: &Diagnostic) -> Option<EcoString> {
+    let extra = diagnostic.extra.as_deref();
+    let caused_by_unknown = extra.is_some_and(|extra| extra.caused_by_unknown);
+    let caused_by_secret = extra.is_some_and(|extra| extra.caused_by_sensitive);
     if value.marks().has_sensitive() {
         return caused_by_secret.then(|| "has a sensitive value".into());
     }

@@ -9,7 +9,7 @@ use yuba_value::{Marks, Type, Value, convert};
 use super::{ELEMENT_BYTES, Evaluator, each_element};
 use crate::diagnostics;
 
-/// What one evaluation of a `for` collects.
+/// Results of one evaluation of a `for`.
 #[derive(Default)]
 struct Collected {
     tuple: Vec<Value>,
@@ -64,7 +64,7 @@ impl Evaluator<'_> {
             }
             self.set_locals(e, key, value.clone());
             if let Some(condition) = &e.condition
-                && !self.included(condition, expr, e.key.is_some(), &mut collected)
+                && !self.included(condition, e, expr, &mut collected)
             {
                 return;
             }
@@ -123,7 +123,7 @@ impl Evaluator<'_> {
     }
 
     /// Whether the condition lets the element pass.
-    fn included(&mut self, condition: &Expr, expr: &Expr, keyed: bool, collected: &mut Collected) -> bool {
+    fn included(&mut self, condition: &Expr, e: &ForExpr, expr: &Expr, collected: &mut Collected) -> bool {
         let value = self.eval(condition);
         if value.is_null() {
             if !collected.unknown {
@@ -135,7 +135,7 @@ impl Evaluator<'_> {
         }
         collected.marks = collected.marks.union(value.marks());
         // For tuples an unknown condition is not looked at closer; for objects its type still counts.
-        if !value.is_known() && !keyed {
+        if !value.is_known() && e.key.is_none() {
             collected.unknown = true;
             return false;
         }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes() {
+    fn error_cases() {
         check(
             &[
                 "[for x in null : x]",

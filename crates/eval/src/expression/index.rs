@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes() {
+    fn error_cases() {
         check(
             &[
                 "[1][1]",

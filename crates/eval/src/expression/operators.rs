@@ -55,7 +55,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Where one side of a logical operator decides, its value and whose diagnostics count.
+    /// Where one side of a logical operator decides, its value and the side whose diagnostics stay.
     fn short_circuit(
         &self,
         op: BinaryOp,
@@ -121,7 +121,7 @@ fn convert_operand(value: Value, ty: Option<&Type>) -> Result<Value, String> {
     }
 }
 
-/// What both operands are converted to; `None` for operators that take anything.
+/// Type that both operands are converted to; `None` for operators that accept any type.
 fn operand_type(op: BinaryOp) -> Option<Type> {
     match op {
         BinaryOp::Or | BinaryOp::And => Some(Type::bool()),

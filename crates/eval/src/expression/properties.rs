@@ -83,7 +83,7 @@ proptest! {
         outcome(&text);
     }
 
-    /// What is made of a secret is a secret, unless it is asked for with `nonsensitive`, or only its shape is used.
+    /// The result of a sensitive operand is sensitive, except after `nonsensitive`, or if only its shape is used.
     #[test]
     fn secrets_are_never_shown(text in expression()) {
         prop_assume!(!text.contains("nonsensitive"));

@@ -126,13 +126,13 @@ fn messages(text: &str, args: Vec<Value>) -> String {
     shown
 }
 
-/// Marks a value, or only what is inside it.
-fn mark(value: &Value, mark: &Mark, inside: bool) -> Value {
+/// Marks the elements of a list or tuple, and any other value itself.
+fn mark_elements(value: &Value, mark: &Mark) -> Value {
     match value.as_seq() {
-        Some(items) if inside && value.ty().is_tuple() => {
+        Some(items) if value.ty().is_tuple() => {
             Value::tuple(items.iter().map(|item| item.mark(mark.clone())).collect())
         }
-        Some(items) if inside && value.ty().is_list() => {
+        Some(items) if value.ty().is_list() => {
             Value::list(Type::string(), items.iter().map(|item| item.mark(mark.clone())).collect())
         }
         _ => value.mark(mark.clone()),
@@ -152,7 +152,7 @@ fn expression(name: &str, count: usize) -> String {
     }
 }
 
-/// What is shown of a secret, if anything.
+/// The visible part of a secret, if any.
 fn leak(name: &str, args: Vec<Value>) -> Option<String> {
     let text = expression(name, args.len());
     let described = format!("{args:?}");
@@ -168,7 +168,10 @@ fn no_function_shows_a_marked_argument() {
             continue;
         }
         for (at, secret) in hidden.iter().enumerate() {
-            let secret = mark(secret, &Mark::Sensitive, at % 2 == 0);
+            let secret = match at % 2 {
+                0 => mark_elements(secret, &Mark::Sensitive),
+                _ => secret.mark(Mark::Sensitive),
+            };
             assert_eq!(leak(&name, vec![secret.clone()]), None);
             for beside in plain.iter().skip(at % 4).step_by(4) {
                 assert_eq!(leak(&name, vec![secret.clone(), beside.clone()]), None);
@@ -192,7 +195,8 @@ proptest! {
     ) {
         prop_assume!(name != "nonsensitive");
         let mut args = beside;
-        args.insert(at.index(args.len() + 1), mark(&secret, &kind, inside));
+        let secret = if inside { mark_elements(&secret, &kind) } else { secret.mark(kind) };
+        args.insert(at.index(args.len() + 1), secret);
         prop_assert_eq!(leak(&name, args), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of functions that a symbol library defines, and what is said about values of libraries.
+//! Calls of functions that a symbol library defines, and diagnostics about values of libraries.
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{Feature, SymbolFunction};
@@ -86,7 +86,7 @@ impl<'a> Evaluator<'a> {
         self.run(e, expr, library, function, function.arguments(values, rest))
     }
 
-    /// Adds to what is wrong with a name, since `before`, that it is one of a symbol library: a resource type may have
+    /// Adds to the errors in a name, since `before`, that it is one of a symbol library: a resource type may have
     /// the same name as the root word.
     pub(super) fn explain_symbol(&mut self, traversal: &Traversal, before: usize) {
         let root = Feature::SymbolLibraries.root_word();

@@ -7,7 +7,7 @@ use yuba_value::{Marks, Type, Value, View, convert};
 use super::Evaluator;
 use crate::diagnostics;
 
-/// How much of a known beginning an unknown result remembers.
+/// Maximum length of the known prefix of an unknown result.
 const LONGEST_PREFIX: usize = 128;
 
 impl Evaluator<'_> {

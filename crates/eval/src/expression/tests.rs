@@ -1,4 +1,4 @@
-//! What the tests of evaluation share: expressions in, values and diagnostics as text out.
+//! Shared parts of the tests of evaluation: expressions in, values and diagnostics as text out.
 
 use ecow::EcoString;
 use expect_test::Expect;

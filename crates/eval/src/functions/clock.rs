@@ -10,7 +10,7 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
     vec![
         WorldFunction::new(
             "timestamp",
-            "Gives the current date and time in UTC, in RFC 3339 syntax.",
+            "Returns the current date and time in UTC, in RFC 3339 syntax.",
             [],
             Type::string(),
             |context, _, _| Ok(text(context.world.now())),
@@ -18,7 +18,7 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
         .unpredictable(),
         WorldFunction::new(
             "plantimestamp",
-            "Gives the date and time when the plan was begun, in UTC and RFC 3339 syntax.",
+            "Returns the date and time when planning began, in UTC and RFC 3339 syntax.",
             [],
             Type::string(),
             |context, _, ty| Ok(context.plan_time.map_or_else(|| Value::unknown(ty.clone()), text)),

@@ -38,7 +38,7 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
         ),
         WorldFunction::new(
             "file",
-            "Reads a file of UTF-8 text.",
+            "Returns the content of a UTF-8 file.",
             [file().marked()],
             Type::string(),
             |context, args, _| {
@@ -52,7 +52,7 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
         ),
         WorldFunction::new(
             "filebase64",
-            "Reads a file and gives its bytes in Base64.",
+            "Returns the bytes of a file in Base64.",
             [file().marked()],
             Type::string(),
             |context, args, _| {
@@ -62,41 +62,43 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
         ),
         WorldFunction::new(
             "fileexists",
-            "Tells whether there is a file at a path.",
+            "Returns whether a file exists at a path.",
             [file().marked()],
             Type::bool(),
             file_exists,
         ),
         WorldFunction::new(
             "fileset",
-            "Gives the paths of all files below a directory that match a pattern.",
+            "Returns the paths of all files below a directory that match a pattern.",
             [
                 Param::new("path", Type::string(), "The directory; a relative one starts at the module's directory.")
                     .marked(),
                 Param::new(
                     "pattern",
                     Type::string(),
-                    "Which files: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any directories.",
+                    "The pattern: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any directories.",
                 )
                 .marked(),
             ],
             Type::set(Type::string()),
             file_set,
         ),
-        hash("filebase64sha256", "Gives the SHA256 hash of a file, in Base64.", |c, a, _| {
+        hash("filebase64sha256", "Returns the SHA256 hash of a file, in Base64.", |c, a, _| {
             digest(c, a, Hash::Sha256, BASE64)
         }),
-        hash("filebase64sha512", "Gives the SHA512 hash of a file, in Base64.", |c, a, _| {
+        hash("filebase64sha512", "Returns the SHA512 hash of a file, in Base64.", |c, a, _| {
             digest(c, a, Hash::Sha512, BASE64)
         }),
-        hash("filemd5", "Gives the MD5 hash of a file, in hexadecimal digits.", |c, a, _| digest(c, a, Hash::Md5, HEX)),
-        hash("filesha1", "Gives the SHA1 hash of a file, in hexadecimal digits.", |c, a, _| {
+        hash("filemd5", "Returns the MD5 hash of a file, in hexadecimal digits.", |c, a, _| {
+            digest(c, a, Hash::Md5, HEX)
+        }),
+        hash("filesha1", "Returns the SHA1 hash of a file, in hexadecimal digits.", |c, a, _| {
             digest(c, a, Hash::Sha1, HEX)
         }),
-        hash("filesha256", "Gives the SHA256 hash of a file, in hexadecimal digits.", |c, a, _| {
+        hash("filesha256", "Returns the SHA256 hash of a file, in hexadecimal digits.", |c, a, _| {
             digest(c, a, Hash::Sha256, HEX)
         }),
-        hash("filesha512", "Gives the SHA512 hash of a file, in hexadecimal digits.", |c, a, _| {
+        hash("filesha512", "Returns the SHA512 hash of a file, in hexadecimal digits.", |c, a, _| {
             digest(c, a, Hash::Sha512, HEX)
         }),
     ]
@@ -132,7 +134,7 @@ pub(crate) fn read(context: &CallContext<'_>, path: &str, marks: &Marks) -> std:
 fn unreadable(path: &str, marks: &Marks, problem: &io::Error) -> EcoString {
     match problem.kind() {
         io::ErrorKind::NotFound => eco_format!(
-            "no file exists at {}; files must be there before the configuration is evaluated, so if a resource of this \
+            "no file exists at {}; files must exist before the configuration is evaluated, so if a resource of this \
              configuration writes the file, refer to an attribute of that resource instead",
             marks.redact(path)
         ),
@@ -168,7 +170,7 @@ fn file_exists(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
         Err(problem) if problem.kind() == io::ErrorKind::NotFound => return Ok(Value::bool(false).with_marks(&marks)),
         Err(_) => {
             return Err(FunctionError::new(Reason::open(eco_format!(
-                "it cannot be told what {} is",
+                "the type of {} cannot be determined",
                 marks.redact(&path)
             ))));
         }
@@ -202,7 +204,7 @@ fn file_set(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
             Ok(_) => continue,
             Err(_) => {
                 return Err(FunctionError::new(Reason::open(eco_format!(
-                    "it cannot be told what {} is",
+                    "the type of {} cannot be determined",
                     marks.redact(&file)
                 ))));
             }

@@ -6,7 +6,7 @@ use yuba_value::functions::path;
 
 use crate::world::{FileKind, World};
 
-/// Why no answer can be given.
+/// Reason of a failed search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GlobError {
     /// Brackets or braces without partner, an empty class, or a backslash at the end.
@@ -21,7 +21,7 @@ const MAX_WORK: usize = 1_000_000;
 const MAX_ALTERNATIVES: usize = 10_000;
 
 /// All paths that match a cleaned pattern, sorted, whatever they are: files, directories, or links to nowhere.
-/// What cannot be read is passed over.
+/// Unreadable directories are skipped.
 pub(crate) fn find(world: &dyn World, pattern: &str) -> Result<BTreeSet<String>, GlobError> {
     if !is_valid(pattern) {
         return Err(GlobError::BadPattern);
@@ -158,7 +158,7 @@ fn closing_brace(pattern: &str, open: usize) -> Option<usize> {
 struct Search<'a> {
     world: &'a dyn World,
     found: BTreeSet<String>,
-    /// Which directory was already looked at for the rest of which pattern.
+    /// Pairs of a directory and the rest of a pattern that were visited already.
     seen: HashSet<(usize, usize, String)>,
 }
 

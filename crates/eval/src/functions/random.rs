@@ -11,7 +11,7 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
     vec![
         WorldFunction::new(
             "bcrypt",
-            "Gives a salted hash of a text, made for passwords.",
+            "Returns a salted hash of a password.",
             [Param::new("str", Type::string(), "The password, of at most 72 bytes.")],
             Type::string(),
             bcrypt,
@@ -19,20 +19,14 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
         .variadic(Param::new(
             "cost",
             Type::number(),
-            "How much work it is to check: one more doubles it. 10 by default.",
+            "Cost of checking the hash: each increment doubles it. The default is 10.",
         ))
         .unpredictable(),
-        WorldFunction::new(
-            "uuid",
-            "Gives sixteen random bytes in the notation of a UUID.",
-            [],
-            Type::string(),
-            |context, _, _| {
-                let mut bytes = [0; 16];
-                context.world.random(&mut bytes);
-                Ok(Value::string(format_uuid(&bytes)))
-            },
-        )
+        WorldFunction::new("uuid", "Returns a random UUID.", [], Type::string(), |context, _, _| {
+            let mut bytes = [0; 16];
+            context.world.random(&mut bytes);
+            Ok(Value::string(format_uuid(&bytes)))
+        })
         .unpredictable(),
     ]
 }

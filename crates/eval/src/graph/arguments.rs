@@ -17,7 +17,8 @@ impl CallArguments {
         self.0.get(&module)?.get(name)
     }
 
-    /// Reads the arguments of all calls: each must be for a variable of the called module, and required ones must be there.
+    /// Reads the arguments of all calls: each must be for a variable of the called module, and required ones must be
+    /// set.
     pub fn read(tree: &ConfigTree) -> (CallArguments, Diagnostics) {
         let mut arguments = CallArguments(HashMap::with_capacity(tree.len()));
         let mut problems = Diagnostics::new();

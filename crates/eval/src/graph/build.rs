@@ -17,7 +17,7 @@ use crate::references::{each_call, each_traversal};
 use crate::tree::ModuleId;
 use crate::validate::provisioner;
 
-/// Where the objects of a module are.
+/// Positions of the objects of a module.
 #[derive(Default)]
 struct Index<'a> {
     variables: HashMap<&'a str, u32>,

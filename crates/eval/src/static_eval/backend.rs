@@ -12,8 +12,8 @@ use super::{StaticUse, Statics, diagnostics};
 use crate::tree::ModuleId;
 
 impl Statics<'_> {
-    /// What the `backend` block of the root module says, by the schema of its type. Where references are wrong nothing else
-    /// is said. The result has no marks: what must not be stored is a mistake here.
+    /// The arguments of the `backend` block of the root module, by the schema of its type. Where references are wrong,
+    /// other errors are not reported. The result has no marks: a value that must not be stored is an error here.
     pub fn backend(&self, backend: &Backend, schema: &BlockSchema) -> (Value, Diagnostics) {
         let unknown = || Value::unknown(schema.implied_type().clone());
         let usage = StaticUse::new(eco_format!("backend.{}", backend.kind), backend.span);
@@ -62,7 +62,7 @@ mod tests {
     use crate::tree::{Manifest, Purpose};
     use crate::world::MemoryWorld;
 
-    /// What is said about `path = <expression>` in a backend block.
+    /// Diagnostics about `path = <expression>` in a backend block.
     fn found(path: &str) -> String {
         let fixture = format!(
             r#"

@@ -1,4 +1,5 @@
-//! The catalogue of what can be wrong in a place that is evaluated before planning: sources, versions, backends, `for_each`.
+//! The catalogue of errors in static contexts, which are evaluated before planning: sources, versions, backends,
+//! `for_each`.
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::Subject;
@@ -212,7 +213,7 @@ pub(crate) fn is_unpredictable_call(problem: &Diagnostic) -> bool {
     problem.is(&UNPREDICTABLE_STATIC_FUNCTION)
 }
 
-/// Calls of functions whose results differ between calls: every command evaluates a static place again.
+/// Calls of functions whose results differ between calls: every command evaluates a static context again.
 pub(crate) fn unpredictable_call(expr: &Expr, location: &str) -> Diagnostics {
     let mut problems = Diagnostics::new();
     each_call(expr, &mut |call| {

@@ -1,4 +1,4 @@
-//! What a `for_each` may be.
+//! Valid values of `for_each`.
 
 use ecow::EcoString;
 use yuba_syntax::{Diagnostics, Span};
@@ -9,7 +9,7 @@ use super::diagnostics;
 /// The instances a `for_each` makes: key and value of each, sorted by key.
 pub type Instances = Vec<(EcoString, Value)>;
 
-/// The instances of a `for_each` value, which must be known; or what is wrong with it, all of it.
+/// The instances of a `for_each` value, which must be known; or all errors in it.
 pub fn instances(value: &Value, span: Span) -> (Instances, Diagnostics) {
     let problems = check(value, span);
     if problems.has_errors() {
@@ -24,7 +24,7 @@ pub fn instances(value: &Value, span: Span) -> (Instances, Diagnostics) {
     (found, problems)
 }
 
-/// What is wrong with a `for_each` value.
+/// Errors in a `for_each` value.
 pub fn check(value: &Value, span: Span) -> Diagnostics {
     let mut problems = Diagnostics::new();
     if !is_known(value) {
@@ -42,7 +42,7 @@ fn is_known(value: &Value) -> bool {
     }
 }
 
-/// What is wrong with a `for_each` value that need not be known.
+/// Errors in a `for_each` value that may be unknown.
 pub fn check_known_part(value: &Value, span: Span) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let ty = value.ty();

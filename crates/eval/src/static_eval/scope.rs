@@ -1,4 +1,4 @@
-//! What names mean in static places.
+//! The meaning of names in static contexts.
 
 use ecow::EcoString;
 use yuba_addrs::{ParseRefContext, Reference, Subject};
@@ -15,7 +15,7 @@ use crate::validate::diagnostics::undeclared_run;
 pub(super) struct StaticScope<'a> {
     pub(super) statics: Statics<'a>,
     pub(super) module: ModuleId,
-    /// What is being evaluated.
+    /// The object that is being evaluated.
     pub(super) usage: &'a StaticUse,
     /// A variable that has its value already, because its own rules are being checked.
     pub(super) own: Option<(&'a str, &'a Value)>,
@@ -84,7 +84,7 @@ impl StaticScope<'_> {
         self.usage.in_module(&self.statics.tree.node(self.module).path)
     }
 
-    /// What a symbol library says. Libraries are linked before anything of the module is evaluated.
+    /// The values of a symbol library. Libraries are linked before the module is evaluated.
     fn symbol(&self, reference: &Reference) -> (Value, Diagnostics) {
         let libraries = &self.statics.tree.node(self.module).symbols;
         if symbols::is_usable(reference, libraries) {

@@ -1,4 +1,4 @@
-//! Values of variables in static places: from the outside for the root module, from the call for others.
+//! Values of variables in static contexts: from the outside for the root module, from the call for others.
 
 use yuba_config::variable::Variable;
 use yuba_syntax::{Diagnostics, Span};
@@ -45,7 +45,7 @@ impl Statics<'_> {
         }
     }
 
-    /// What was given for a variable, if anything, and where.
+    /// The value given for a variable, if any, and its location.
     fn given(&self, module: ModuleId, variable: &Variable) -> (Option<Value>, Option<Span>, Diagnostics) {
         let node = self.tree.node(module);
         let Some(parent) = node.parent else {

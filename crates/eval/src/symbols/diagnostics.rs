@@ -8,7 +8,7 @@ use yuba_addrs::{ModuleSource, ParseRefContext, Reference, Symbol, SymbolFunctio
 use yuba_syntax::suggestion::did_you_mean;
 use yuba_syntax::{Diagnostic, Span};
 
-use super::{Libraries, Library};
+use super::{Libraries, Library, LibraryFunction};
 use crate::diagnostics::UNKNOWN_FUNCTION;
 use crate::tree::Purpose;
 
@@ -207,7 +207,7 @@ pub(super) fn too_many(most: usize, span: Span) -> Diagnostic {
     Diagnostic::new(&TOO_MANY_LIBRARIES, detail).at(span)
 }
 
-/// How to install libraries.
+/// Advice for installing libraries.
 const INSTALL: &str = "Run \"yuba init\" to install all symbol libraries of this configuration.";
 
 pub(super) fn not_installed(name: &str, source: &ModuleSource, purpose: Purpose, span: Span) -> Diagnostic {
@@ -250,11 +250,11 @@ pub(super) fn unreadable(label: &str, path: &str, reason: &str, span: Span) -> D
 }
 
 /// A name that has no meaning in a library.
-pub(super) fn not_in_library(root: &str, in_function: bool, span: Span) -> Diagnostic {
-    let detail = match (root, in_function) {
-        ("param", _) => "param.<name> is available only in the \"return\" argument of a function.".into(),
+pub(super) fn not_in_library(root: &str, function: Option<&LibraryFunction>, span: Span) -> Diagnostic {
+    let detail = match root {
+        "param" => "param.<name> is available only in the \"return\" argument of a function.".into(),
         _ => {
-            let params = if in_function { "param.<name> for its parameters, " } else { "" };
+            let params = if function.is_some() { "param.<name> for its parameters, " } else { "" };
             eco_format!(
                 "A symbol library does not depend on the module that uses it, so it cannot refer to {root:?}. It can use \
                  {params}value.<name> for its own values, and symbols.<library>.<name> for values of libraries that it \

@@ -55,7 +55,7 @@ pub(super) fn link(
             Item::Function(name) => library.functions.get(name).map(|function| &function.result),
         };
         let Some(expr) = expr.cloned() else { continue };
-        // What uses something with mistakes would only repeat them.
+        // An object that uses one with errors would only repeat them.
         if !failed.is_empty() && uses(&expr, declared).iter().any(|(used, _)| failed.contains(used)) {
             failed.insert(item);
             continue;
@@ -68,7 +68,7 @@ pub(super) fn link(
             }
             Item::Function(name) => {
                 let Some(function) = library.functions.get(name) else { continue };
-                // With any arguments: what is wrong whatever they are is found here.
+                // With any arguments: errors that do not depend on them are found here.
                 let params = function.arguments(function.params.iter().map(any_value).collect(), None);
                 let (result, found) = eval(&expr, &library, Some(params.clone()), (&world, &known), decoding);
                 if found.is_empty() {
@@ -140,7 +140,7 @@ fn prepare(
     })
 }
 
-/// Mistakes in names, found whether or not evaluation gets there.
+/// Errors in names, found whether or not evaluation gets there.
 fn check_names(declared: &Declared, library: &Library) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for value in declared.values.values() {
@@ -153,7 +153,7 @@ fn check_names(declared: &Declared, library: &Library) -> Diagnostics {
 }
 
 impl LibraryFunction {
-    /// What `param` means in a call; `rest` are the arguments of the variadic parameter, unknown without.
+    /// The value of `param` in a call; `rest` are the arguments of the variadic parameter, unknown without.
     pub(crate) fn arguments(&self, given: Vec<Value>, rest: Option<Vec<Value>>) -> Value {
         let mut all: Vec<(EcoString, Value)> = self.params.iter().map(|param| param.name.clone()).zip(given).collect();
         all.extend(self.variadic.as_ref().map(|param| {

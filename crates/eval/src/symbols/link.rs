@@ -20,20 +20,20 @@ use crate::tree::{Installed, Manifest, ModuleFiles, Purpose, Wanted, join};
 
 /// Over how many levels libraries may include each other.
 const MAX_DEPTH: usize = 500;
-/// How many libraries there may be, counted for each block that leads to them.
+/// Maximum number of libraries, counted for each block that leads to them.
 const MAX_LIBRARIES: usize = 100_000;
 
-/// What the files of a library say.
+/// Content of the files of a library.
 pub struct LibraryFiles {
-    /// What they declare.
+    /// Its declarations.
     pub declared: Declared,
-    /// What is wrong with them.
+    /// Their errors.
     pub problems: Diagnostics,
     /// The library is a directory, not a file.
     pub is_dir: bool,
 }
 
-/// Why the files of a library cannot be read.
+/// Reason why the files of a library cannot be read.
 pub struct UnreadableLibrary {
     /// There is neither a file nor a directory.
     pub is_missing: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Base {
     pub(crate) dir: EcoString,
     /// The key by which it is recorded as installed; empty for the root module.
     pub(crate) key: EcoString,
-    /// How messages refer to it; empty for the root module.
+    /// Its name in messages; empty for the root module.
     pub(crate) name: EcoString,
     /// The directory of the downloaded package it is in, which relative paths must not leave.
     pub(crate) package: Option<EcoString>,
@@ -56,7 +56,7 @@ pub(crate) struct Base {
     pub(crate) is_wrong: bool,
 }
 
-/// What is installed, and what for.
+/// Installed libraries, and the purpose of linking.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkContext<'a> {
     pub(crate) manifest: &'a Manifest,
@@ -67,9 +67,9 @@ pub(crate) struct LinkContext<'a> {
 #[derive(Default)]
 pub(crate) struct Linked {
     pub(crate) libraries: Libraries,
-    /// What is wrong with the module and its use of libraries.
+    /// Errors in the module and its use of libraries.
     pub(crate) problems: Diagnostics,
-    /// What is wrong with the libraries themselves, reported once.
+    /// Errors in the libraries themselves, reported once.
     pub(crate) about_libraries: Diagnostics,
     pub(crate) downloads: Downloads,
 }
@@ -103,7 +103,7 @@ struct Open {
     /// Source and version, if it is installed.
     source: Option<EcoString>,
     path: EcoString,
-    /// Where the next one is included.
+    /// Block that includes the next one.
     included: EcoString,
 }
 
@@ -116,7 +116,7 @@ struct Linking<'l> {
     about_libraries: Diagnostics,
 }
 
-/// Where a library is.
+/// Location of a library.
 struct Location {
     path: EcoString,
     /// Source and version, if it is installed.
@@ -357,7 +357,7 @@ impl Linking<'_> {
     }
 }
 
-/// A place as text: `main.tf:3`.
+/// A location as text: `main.tf:3`.
 pub(crate) fn location(sources: &Sources, span: Span) -> EcoString {
     match sources.get(span.file) {
         Some(source) => eco_format!("{}:{}", source.name, source.position(span.start as usize).line),

@@ -1,4 +1,4 @@
-//! What names mean inside of a library.
+//! Names inside of a library.
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderFunction, SymbolFunction};
@@ -43,7 +43,7 @@ impl Variables for LibraryNames<'_> {
     }
 }
 
-/// What is wrong with the names in an expression of a library, of one of its functions or of a value.
+/// Errors in the names in an expression of a library, of one of its functions or of a value.
 pub(super) fn check(
     expr: &Expr,
     library: &Library,
@@ -69,7 +69,7 @@ fn check_name(
         ("param", Some(_)) => "a parameter",
         ("value", _) => "a value",
         ("symbols", _) => "a library",
-        _ => return Some(diagnostics::not_in_library(root, function.is_some(), traversal.root_span)),
+        _ => return Some(diagnostics::not_in_library(root, function, traversal.root_span)),
     };
     let Some(TraversalStep::Attr { name, span }) = traversal.steps.first() else {
         return Some(diagnostics::incomplete(root, wanted, traversal.root_span));

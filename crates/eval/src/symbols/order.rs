@@ -102,7 +102,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The values and functions of the library that an expression uses, with places.
+/// The values and functions of the library that an expression uses, with their locations.
 pub(super) fn uses(expr: &Expr, declared: &Declared) -> Vec<(Item, Span)> {
     let mut found = Vec::new();
     each_traversal(expr, &mut |traversal| {

@@ -83,7 +83,7 @@ fn the_type_of_an_override_file_counts() {
         &expect![[r#"
             a Some(unknown(any)) Some(" ")
             b Some(null(any)) None
-            error x_override.tf:3,16 Invalid `deprecated` value: The deprecation message of this variable is empty. Tell the users of the module what to use instead.
+            error x_override.tf:3,16 Invalid `deprecated` value: The deprecation message of this variable is empty. Name the replacement for users of the module.
             error main.tf:3,13 Invalid default value for variable: The default does not match the type of the variable: number required, but this is tuple.
             error main.tf:6,13 Invalid default value for variable: The variable sets nullable = false, so its default cannot be null.
         "#]],

@@ -167,7 +167,7 @@ fn values_and_functions_of_libraries() {
 }
 
 #[test]
-fn mistakes_in_the_use_of_libraries() {
+fn errors_in_the_use_of_libraries() {
     check(
         LIBRARY,
         &[
@@ -215,7 +215,7 @@ fn mistakes_in_the_use_of_libraries() {
 }
 
 #[test]
-fn mistakes_in_libraries() {
+fn errors_in_libraries() {
     check_link(
         r#"
 --- main.tf
@@ -487,7 +487,7 @@ fn types_have_a_limit() {
     assert!(linked(&fixture, &[]).contains("Invalid type specification"));
 }
 
-/// What validation says, where there is a provider with a resource type named `symbols`.
+/// Diagnostics of validation with a provider that has a resource type named `symbols`.
 fn check_validate(fixture: &str, expect: &Expect) {
     let world = MemoryWorld::new();
     let inputs = Inputs::default();

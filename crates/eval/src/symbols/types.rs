@@ -15,16 +15,16 @@ use yuba_value::types::TypeKind;
 
 use super::{Included, Libraries, Library, NamedType, diagnostics};
 
-/// How large a type may be, written out: names make it easy to write types that no memory can hold.
+/// Maximum expanded size of a type: names make it easy to write types that exceed the memory.
 const MAX_SIZE: usize = 20_000;
-/// How deep a type may be nested, written out.
+/// Maximum expanded nesting of a type.
 const MAX_DEPTH: u32 = 1_000;
 
 /// The named types a module can use.
 pub(super) struct ModuleTypes<'a> {
     pub(super) libraries: &'a Libraries,
     pub(super) context: &'a dyn ParseRefContext,
-    /// How large the types are that have been used so far.
+    /// Sizes of the types used so far.
     used: Cell<usize>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> LibraryTypes<'a> {
         (constraint, problems)
     }
 
-    /// All types, with what is wrong with them.
+    /// All types, with their errors.
     pub(super) fn all(self) -> (BTreeMap<EcoString, NamedType>, Diagnostics) {
         for typedef in self.declared.typedefs.values() {
             self.named(typedef);
@@ -124,7 +124,7 @@ impl<'a> LibraryTypes<'a> {
         Some(found)
     }
 
-    /// What is wrong where a type is used inside of itself.
+    /// Errors about types that contain themselves.
     fn cycle(&self, name: &EcoString, call: &CallExpr) -> Option<Diagnostic> {
         let reading = self.reading.borrow();
         let start = reading.iter().position(|at| at == name)?;
@@ -152,7 +152,7 @@ impl NamedTypes for LibraryTypes<'_> {
                 return any(Some(cycle));
             }
             return match self.declared.typedefs.get(&name.name) {
-                // What is wrong with it is reported where it is.
+                // Its errors are reported at its definition.
                 Some(typedef) => match self.named(typedef) {
                     Some(found) => Some(take(&found, call, &self.used)),
                     None => any(None),
@@ -188,7 +188,7 @@ fn take(found: &NamedType, call: &CallExpr, used: &Cell<usize>) -> (TypeConstrai
     (found.constraint.clone(), Diagnostics::new())
 }
 
-/// How many types there are in a type, written out.
+/// Number of types in a type, expanded.
 fn size_of(ty: &Type) -> usize {
     let inner = match ty.kind() {
         TypeKind::Bool | TypeKind::Number | TypeKind::String | TypeKind::Dynamic => 0,

@@ -1,4 +1,4 @@
-//! Instances that exist whatever values variables have: what is wrong with them is wrong before anything is planned.
+//! Instances that exist whatever values variables have: their errors are found before anything is planned.
 
 use foldhash::{HashMap, HashMapExt as _};
 use yuba_config::provider::ProviderKey;
@@ -12,8 +12,8 @@ use super::{ConfigTree, ModuleId};
 use crate::constant::evaluate_alone;
 use crate::functions::FunctionTable;
 
-/// Which modules certainly have an instance, and whether something in a called module uses the provider instance that its
-/// call chooses.
+/// Modules that certainly have an instance, and whether a called module uses the provider instance that its call
+/// selects.
 pub(super) struct Certain {
     modules: Vec<bool>,
     /// By called module and the key in its call: whether a resource that uses the key certainly has an instance. Keys that
@@ -21,7 +21,7 @@ pub(super) struct Certain {
     uses: HashMap<(ModuleId, Span), bool>,
 }
 
-/// Which instances evaluate the key of a provider instance.
+/// Instances that evaluate the key of a provider instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyUse {
     /// One that certainly exists.
@@ -62,7 +62,7 @@ impl Certain {
         self.modules.get(id.0 as usize).copied().unwrap_or_default()
     }
 
-    /// Which instances evaluate the key of a provider instance in the call of a module.
+    /// Instances that evaluate the key of a provider instance in the call of a module.
     pub(super) fn call_key(&self, called: ModuleId, key: Span) -> KeyUse {
         match self.uses.get(&(called, key)) {
             Some(true) => KeyUse::Certain,
@@ -73,7 +73,7 @@ impl Certain {
     }
 }
 
-/// Whether a block has an instance for each instance of its module, as far as constants tell.
+/// Whether a block has an instance for each instance of its module, as far as constants show.
 pub(super) fn has_instances(repetition: &Repetition) -> bool {
     match repetition {
         Repetition::Single => true,

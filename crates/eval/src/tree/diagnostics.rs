@@ -1,7 +1,8 @@
 //! The catalogue of what can be wrong with how modules and providers are linked.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsProviderConfig, ModulePath, ModuleSource, ProviderSource, Version, without_secrets};
+use yuba_addrs::{AbsProviderConfig, Feature, ModulePath, ModuleSource, ProviderSource, Version, without_secrets};
+use yuba_config::features::FeatureSet;
 use yuba_config::provider::ProviderKey;
 use yuba_syntax::suggestion::did_you_mean;
 use yuba_syntax::{Diagnostic, Span};
@@ -102,7 +103,7 @@ pub(super) fn local_missing(dir: &str, path: &ModulePath, span: Span) -> Diagnos
     Diagnostic::new(&MODULE_NOT_INSTALLED, detail).at(span)
 }
 
-/// How to install modules.
+/// Advice for installing modules.
 const INSTALL: &str = "Run \"yuba init\" to install all modules of this configuration.";
 
 pub(super) fn not_installed(path: &ModulePath, source: &ModuleSource, purpose: Purpose, span: Span) -> Diagnostic {
@@ -239,10 +240,10 @@ pub(super) fn key_without_block(block_type: &str, key: &ProviderKey, span: Span)
     key_error(block_type, detail, span)
 }
 
-pub(super) fn key_missing(block_type: &str, may_pass_all: bool, span: Span) -> Diagnostic {
+pub(super) fn key_missing(block_type: &str, features: &FeatureSet, span: Span) -> Diagnostic {
     let detail = "This provider configuration has for_each, so a reference to it requires the key of an instance, in square \
                   brackets.";
-    match (block_type, may_pass_all) {
+    match (block_type, features.contains(Feature::ProviderCollections)) {
         ("module", true) => key_error(block_type, detail, span)
             .hint("To pass all instances to a called module at once, write [*] on both sides."),
         (_, true) => key_error(block_type, detail, span),
@@ -296,7 +297,7 @@ pub(super) fn all_for_one(key: &ProviderKey, module: &str, declared: Option<&str
             eco_format!("{module} does not require {key}."),
             eco_format!(
                 "To pass all instances of a provider configuration, add {key}[*] to the configuration_aliases of {:?} in the \
-                 required_providers of the module, and opt in to the experiment provider_collections there.",
+                 required_providers of the module. Opt in to the experiment provider_collections there.",
                 key.name
             ),
         ),

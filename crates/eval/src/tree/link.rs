@@ -23,12 +23,12 @@ use crate::static_eval::{
 use crate::symbols::{self, Downloads, Libraries};
 use crate::world::World;
 
-/// How deep calls may be nested.
+/// Maximum nesting of calls.
 const MAX_DEPTH: usize = 1_000;
-/// How many modules there may be.
+/// Maximum number of modules.
 const MAX_MODULES: usize = 200_000;
 
-/// What linking needs besides the files.
+/// Inputs of linking besides the files.
 pub struct Link<'a> {
     /// The directory of the root module, as shown to people: `.` usually.
     pub root_dir: &'a str,
@@ -40,9 +40,9 @@ pub struct Link<'a> {
     pub original_dir: Option<&'a str>,
     /// Values for the variables of the root module.
     pub inputs: &'a Inputs,
-    /// What is installed.
+    /// Installed modules.
     pub manifest: &'a Manifest,
-    /// What for.
+    /// Purpose.
     pub purpose: Purpose,
 }
 
@@ -61,14 +61,15 @@ impl<'a> Link<'a> {
     }
 }
 
-/// What a tree is linked for, as far as messages depend on it.
+/// Purpose of linking, as far as messages depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To install modules: a directory that cannot be read is the user's mistake.
+    /// To install modules: a directory that cannot be read is the user's error.
     Install,
     /// To use what is installed: what cannot be found has to be installed first.
     Use,
-    /// To see what is there: static places that cannot be evaluated do not matter, as far as what is installed tells the rest.
+    /// To list existing modules: static contexts that cannot be evaluated are ignored, as far as the installed modules
+    /// answer the rest.
     Look,
 }
 
@@ -166,7 +167,7 @@ fn link_runs(
             for (name, expr) in run.variables.iter().flat_map(|variables| &variables.values) {
                 let (value, problems) =
                     statics.evaluate(ModuleId::ROOT, expr, &StaticUse::new(eco_format!("var.{name}"), expr.span));
-                // What depends on other runs or on resources is not static; it is evaluated when the run is.
+                // Values that depend on other runs or on resources are not static; they are evaluated when the run is.
                 if !problems.has_errors() {
                     values.insert(name.clone(), (value, expr.span));
                 }
@@ -195,7 +196,7 @@ struct Loaded {
     symbols: symbols::Linker,
 }
 
-/// A module and what is wrong with it.
+/// A module and its errors.
 struct LoadedModule {
     module: Arc<Module>,
     problems: Diagnostics,
@@ -217,14 +218,31 @@ struct Linker<'l> {
     tree: ConfigTree,
     cache: StaticCache,
     loaded: &'l mut Loaded,
-    /// Where the root module is installed, if it is one that a test runs.
+    /// Directory of the root module, if it is one that a test runs.
     prefix: Option<ModulePath>,
     /// For each module: which directory it really is, and whether its source is constant.
-    found: Vec<(EcoString, bool)>,
+    found: Vec<(EcoString, SourceKind)>,
     /// Diagnostics about the root module.
     root: Diagnostics,
     /// Diagnostics about the modules that it calls; while the root module is being read, those about the root module.
     modules: Diagnostics,
+}
+
+/// Whether the source of a module call is constant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SourceKind {
+    Constant,
+    /// It refers to variables or other names.
+    Computed,
+}
+
+impl SourceKind {
+    fn of(call: &ModuleCall) -> SourceKind {
+        match call.source.as_ref().is_some_and(|source| source.variables().is_empty()) {
+            true => SourceKind::Constant,
+            false => SourceKind::Computed,
+        }
+    }
 }
 
 /// A call whose source is known.
@@ -235,7 +253,7 @@ struct Pending {
     constraints: Option<VersionConstraints>,
 }
 
-/// Where a module is.
+/// Location of a module.
 struct Location {
     dir: EcoString,
     version: Option<Version>,
@@ -266,7 +284,7 @@ impl<'l> Linker<'l> {
         } else if prefix.is_some() && !self.modules.has_errors() {
             self.files.found(&dir);
         }
-        let mut pending = self.add(ModuleNode::root(module.unwrap_or_default(), dir), true);
+        let mut pending = self.add(ModuleNode::root(module.unwrap_or_default(), dir), SourceKind::Constant);
         self.root = std::mem::take(&mut self.modules);
         if self.root.has_errors() {
             // Modules that the root module calls are not read until it has no errors itself.
@@ -320,11 +338,11 @@ impl<'l> Linker<'l> {
         Some(WithLibraries { module, symbols, downloads: Arc::new(linked.downloads) })
     }
 
-    /// Adds a module, evaluates its static places and says what it calls.
-    fn add(&mut self, node: ModuleNode, constant_source: bool) -> Vec<Pending> {
+    /// Adds a module, evaluates its static contexts and returns its calls.
+    fn add(&mut self, node: ModuleNode, source: SourceKind) -> Vec<Pending> {
         let id = ModuleId(self.tree.modules.len() as u32);
         let identity = self.files.identity(&node.dir);
-        self.found.push((identity, constant_source));
+        self.found.push((identity, source));
         let module = Arc::clone(&node.module);
         self.tree.modules.push(node);
         let env = self.options.static_env(self.files.sources());
@@ -378,8 +396,10 @@ impl<'l> Linker<'l> {
         let Some(Location { dir, version }) = self.locate(parent, &path, call, &source, constraints.as_ref()) else {
             return Vec::new();
         };
-        let constant_source = call.source.as_ref().is_some_and(|source| source.variables().is_empty());
-        if constant_source && let Some(caller) = self.calls_itself(parent, &dir) {
+        let source_kind = SourceKind::of(call);
+        if source_kind == SourceKind::Constant
+            && let Some(caller) = self.calls_itself(parent, &dir)
+        {
             let problem = diagnostics::calls_itself(&path, &self.tree.node(caller).path, &dir, call.span);
             self.modules.push(problem);
             return Vec::new();
@@ -419,10 +439,10 @@ impl<'l> Linker<'l> {
             symbols,
             downloads,
         };
-        self.add(node, constant_source)
+        self.add(node, source_kind)
     }
 
-    /// Where the module of a call is: beside its caller, or where it was installed.
+    /// Directory of the module of a call: below its caller, or where it was installed.
     fn locate(
         &mut self,
         parent: ModuleId,
@@ -471,11 +491,11 @@ impl<'l> Linker<'l> {
         let identity = self.files.identity(dir);
         let mut at = Some(parent);
         while let Some(id) = at {
-            let (found, constant_source) = self.found.get(id.0 as usize)?;
+            let (found, source) = self.found.get(id.0 as usize)?;
             if *found == identity {
                 return Some(id);
             }
-            if !constant_source {
+            if *source == SourceKind::Computed {
                 return None;
             }
             at = self.tree.node(id).parent;
@@ -641,7 +661,7 @@ fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (
         let usage = StaticUse::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
         let (value, wrong) = statics.evaluate(id, expr, &usage);
         if may_be_dynamic && wrong.has_errors() && !wrong.iter().any(is_unpredictable_call) {
-            // It is evaluated like everything else; mistakes are found there.
+            // It is evaluated like all other expressions; errors are found there.
             continue;
         }
         let failed = wrong.has_errors();

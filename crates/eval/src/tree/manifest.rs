@@ -1,4 +1,4 @@
-//! Which modules are installed where: the data of `.terraform/modules/modules.json`.
+//! Installed modules and their directories: the data of `.terraform/modules/modules.json`.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Installed {
     pub source: EcoString,
     /// The version, of modules of a registry.
     pub version: Option<Version>,
-    /// Where it is.
+    /// Its directory.
     pub dir: EcoString,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt as _};
-use yuba_addrs::{Feature, ModulePath, ProviderSource, ResourceMode};
+use yuba_addrs::{ModulePath, ProviderSource, ResourceMode};
 use yuba_config::Module;
 use yuba_config::module::implied_local_name;
 use yuba_config::module_call::{ModuleCall, PassedProvider};
@@ -53,7 +53,7 @@ fn check_all(tree: &ConfigTree, sources: Option<&Sources>) -> (Diagnostics, BTre
     (problems, wrong_keys)
 }
 
-/// What makes provider configurations inside of a called module impossible.
+/// Reason why a called module cannot contain provider configurations.
 fn repeats(call: &ModuleCall) -> Option<Span> {
     match &call.repetition {
         Repetition::Count(expr) | Repetition::ForEach(expr) | Repetition::Enabled(expr) => Some(expr.span),
@@ -78,7 +78,7 @@ fn default_type(name: &str) -> Option<ProviderSource> {
     ProviderSource::parse(name).ok()
 }
 
-/// What a module says about providers.
+/// Provider declarations of a module.
 struct Declared {
     /// Blocks that configure something.
     configured: BTreeMap<ProviderKey, Span>,
@@ -86,7 +86,7 @@ struct Declared {
     empty: BTreeMap<ProviderKey, Span>,
     /// `configuration_aliases`
     aliases: BTreeMap<ProviderKey, ProviderSource>,
-    /// Where `configuration_aliases` asks for all instances of a configuration.
+    /// Where `configuration_aliases` requires all instances of a configuration.
     collections: BTreeMap<ProviderKey, Span>,
     /// `required_providers`
     required: BTreeMap<EcoString, ProviderSource>,
@@ -119,7 +119,7 @@ impl Declared {
         own
     }
 
-    /// What a name begins in expressions, unless the module has a provider of this name.
+    /// Kind of the reference that a name begins in expressions, unless the module has a provider of this name.
     fn value_kind(&self, name: &str) -> Option<&'static str> {
         let what = match name {
             "local" => "a local value",
@@ -175,7 +175,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Which providers resources imply, and which keys they use.
+    /// Providers that resources imply, and the keys that they use.
     fn resources(&self, problems: &mut Diagnostics) {
         let mut implied = HashMap::new();
         for resource in self.node.module.resources.values() {
@@ -204,8 +204,8 @@ impl Rules<'_> {
         }
     }
 
-    /// What is wrong with a local name that a resource type implies: the module has another name for the provider, or no
-    /// provider can be called so.
+    /// Errors in a local name that a resource type implies: the module has another name for the provider, or the name
+    /// is invalid.
     fn implied(&self, name: &str) -> Result<Option<(&ProviderSource, &EcoString)>, &'static str> {
         if self.own.required.contains_key(name) {
             return Ok(None);
@@ -232,8 +232,8 @@ impl Rules<'_> {
         }
     }
 
-    /// What a reference means that has the form of a value instead of a provider configuration: `local.name`. A provider may
-    /// have such a name too, so it counts only where the module says nothing about a provider of this name.
+    /// Meaning of a reference in the form of a value instead of a provider configuration: `local.name`. A provider may
+    /// have such a name too, so it applies only where the module does not declare a provider of this name.
     fn value(&self, reference: &ProviderRef) -> Option<Diagnostic> {
         let (ProviderKey { name, alias: Some(alias) }, module) = (&reference.key, &self.node.module) else {
             return None;
@@ -251,8 +251,9 @@ impl Rules<'_> {
         Some(diagnostics::not_a_value(&reference.key, what, declared.as_deref(), reference.span))
     }
 
-    /// An instance key is there if and only if the provider has instances: its block has `for_each`, or the module asks its
-    /// caller for all instances of a configuration. Where all of them are passed on there is `[*]` instead.
+    /// An instance key is given if and only if the provider has instances: its block has `for_each`, or the module
+    /// requires all instances of a configuration from its caller. Where all of them are passed on there is `[*]`
+    /// instead.
     fn instance_key(&self, reference: &ProviderRef, block_type: &str, problems: &mut Diagnostics) {
         if let Some(problem) = self.value(reference) {
             problems.push(problem);
@@ -277,14 +278,14 @@ impl Rules<'_> {
                 problems.push(diagnostics::key_without_block(block_type, key, reference.name_span));
             }
             None if has_instances && !reference.all_instances => {
-                let may_pass_all = self.node.module.features.contains(Feature::ProviderCollections);
-                problems.push(diagnostics::key_missing(block_type, may_pass_all, reference.name_span));
+                let features = &self.node.module.features;
+                problems.push(diagnostics::key_missing(block_type, features, reference.name_span));
             }
             Some(_) | None => {}
         }
     }
 
-    /// What is wrong with a constant key of an instance that the configuration does not have.
+    /// Errors in a constant key of an instance that the configuration does not have.
     fn not_declared(&self, reference: &ProviderRef) -> Option<Diagnostic> {
         let key = reference.instance.as_ref()?;
         let given = similarity::constant_key(key)?;
@@ -308,7 +309,7 @@ impl Rules<'_> {
         self.sources.map_or_else(|| "another file".into(), |sources| symbols::location(sources, span))
     }
 
-    /// Where `configuration_aliases` asks for a configuration.
+    /// Where `configuration_aliases` requires a configuration.
     fn alias_span(&self, key: &ProviderKey) -> Option<Span> {
         self.node.module.requirements.alias(key).map(|alias| alias.span)
     }
@@ -331,7 +332,7 @@ impl Rules<'_> {
         }
     }
 
-    /// What is passed to called modules.
+    /// Configurations passed to called modules.
     fn calls(&self, problems: &mut Diagnostics, wrong_keys: &mut BTreeMap<ModuleId, Diagnostics>) {
         for call in self.node.module.calls.values() {
             let address = eco_format!("{}", self.node.path.child(call.name.clone()));
@@ -382,7 +383,7 @@ impl Rules<'_> {
         }
     }
 
-    /// What only holds for called modules.
+    /// Rules for called modules only.
     fn child(&self, forbidden: Option<Span>, problems: &mut Diagnostics) {
         let Some(call) = self.call else { return };
         if let Some(span) = forbidden.filter(|_| !self.own.configured.is_empty()) {
@@ -412,7 +413,7 @@ impl Rules<'_> {
         self.empty_blocks(problems);
     }
 
-    /// What is passed in must be declared, and of the right type.
+    /// Passed configurations must be declared, and of the right type.
     fn received(&self, passed: &PassedProvider, problems: &mut Diagnostics) {
         let key = &passed.in_child.key;
         let name = compact(key);
@@ -607,7 +608,7 @@ module "single" {{
             ASKS,
             &expect![[r#"
                 warning main.tf:12,17 Reference to undefined provider: The required_providers of module.m have no entry "p.other". Yuba uses the provider hashicorp/p. Add an entry "p.other" with source = "hashicorp/p" to the required_providers of the module.
-                error main.tf:12,17 Invalid module provider configuration: module.m does not require p.other. To pass all instances of a provider configuration, add p.other[*] to the configuration_aliases of "p" in the required_providers of the module, and opt in to the experiment provider_collections there.
+                error main.tf:12,17 Invalid module provider configuration: module.m does not require p.other. To pass all instances of a provider configuration, add p.other[*] to the configuration_aliases of "p" in the required_providers of the module. Opt in to the experiment provider_collections there.
             "#]],
         );
         check(

@@ -18,7 +18,7 @@ use super::{ConfigTree, ModuleId, diagnostics};
 /// A provider that a configuration needs.
 #[derive(Clone, Debug, Default)]
 pub struct Requirement {
-    /// What is demanded of its version, and where.
+    /// Its version constraints, with locations.
     pub constraints: Vec<(EcoString, Span)>,
     /// Some `required_providers` names it; otherwise blocks imply it.
     pub explicit: bool,
@@ -26,13 +26,13 @@ pub struct Requirement {
     pub implied_by: Option<Span>,
 }
 
-/// Whether a block configures anything, so that it is no mere declaration that a configuration has to be passed.
+/// Whether a block configures anything, so that it is not only a declaration that a configuration has to be passed.
 pub(crate) fn configures(provider: &ProviderConfig) -> bool {
     let has_content = || provider.body.content(&BodySchema::default()).1.has_errors();
     provider.version.is_some() || provider.for_each.is_some() || has_content()
 }
 
-/// What a resource's provider is called in its module.
+/// Local name of a resource's provider in its module.
 pub(crate) fn provider_key(resource: &Resource) -> ProviderKey {
     match &resource.provider {
         Some(reference) => reference.key.clone(),

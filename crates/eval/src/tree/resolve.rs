@@ -19,7 +19,7 @@ use yuba_config::module::implied_local_name;
 use yuba_config::provider::{ProviderConfig, ProviderKey};
 use yuba_config::resource::Resource;
 use yuba_config::terraform::RequiredProvider;
-use yuba_syntax::Expr;
+use yuba_syntax::{Expr, Span};
 
 use super::providers::configures;
 use super::{ConfigTree, ModuleId};
@@ -34,7 +34,7 @@ pub struct ResolvedProvider {
     /// The block, as a key of `providers` of that module; none where there is no block and the provider is used without
     /// configuration, by the root module.
     pub block: Option<ProviderKey>,
-    /// What chooses the instance; none if the configuration has no `for_each`, or if the reference is to all instances.
+    /// Key of the instance; none if the configuration has no `for_each`, or if the reference is to all instances.
     pub key: Option<InstanceKeySource>,
 }
 
@@ -51,12 +51,40 @@ pub struct InstanceKeySource {
     pub expr: Arc<Expr>,
 }
 
+/// A module call on the way from a reference to the `provider` block it stands for.
+#[derive(Clone, Debug)]
+pub enum ProviderStep {
+    /// The call of this module passes the configuration in its `providers` argument.
+    Passed {
+        /// The called module.
+        module: ModuleId,
+        /// The reference in the call.
+        reference: Span,
+    },
+    /// The module inherits the default configuration of its caller.
+    Inherited {
+        /// The called module.
+        module: ModuleId,
+    },
+}
+
 impl ConfigTree {
-    /// The provider configuration that serves a resource, with the expression that chooses its instance. None if there is
-    /// none, which [`ConfigTree::unbound_resources`] reports.
+    /// The module calls through which a resource gets its provider configuration, the innermost first.
+    pub fn provider_route(&self, module: ModuleId, resource: &Resource) -> Vec<ProviderStep> {
+        let key = match &resource.provider {
+            Some(reference) => reference.key.clone(),
+            None => ProviderKey { name: implied_local_name(&resource.key.kind).into(), alias: None },
+        };
+        let mut route = Vec::new();
+        self.follow_provider(module, &key, None, &mut |step| route.push(step));
+        route
+    }
+
+    /// The provider configuration that serves a resource, with the expression that selects its instance. None if it is
+    /// missing, which [`ConfigTree::unbound_resources`] reports.
     ///
     /// To find the instance for `module.a["x"].module.b[0].t.r["k"]`, evaluate `key.expr` in the scope of the instance of
-    /// `key.module` that is a prefix of this address, with `each` and `count` of `t.r["k"]` if `key.call` is none, or else
+    /// `key.module` that is a prefix of this address, with `each` and `count` of `t.r["k"]`, or, if `key.call` is set,
     /// of the last step of the instance of `key.call`; the result, as a string, is one of the keys of the `for_each` of
     /// the block.
     pub fn resource_provider(&self, module: ModuleId, resource: &Resource) -> Option<ResolvedProvider> {
@@ -78,6 +106,16 @@ impl ConfigTree {
         key: &ProviderKey,
         instance: Option<&Arc<Expr>>,
     ) -> Option<ResolvedProvider> {
+        self.follow_provider(module, key, instance, &mut |_| {})
+    }
+
+    fn follow_provider(
+        &self,
+        module: ModuleId,
+        key: &ProviderKey,
+        instance: Option<&Arc<Expr>>,
+        visit: &mut dyn FnMut(ProviderStep),
+    ) -> Option<ResolvedProvider> {
         let provider = self.provider_type(module, &key.name)?;
         let mut chosen = instance.map(|expr| InstanceKeySource { module, call: None, expr: Arc::clone(expr) });
         let (mut module, mut key) = (module, key.clone());
@@ -94,6 +132,7 @@ impl ConfigTree {
                         |expr: &Arc<Expr>| InstanceKeySource { module: parent, call: Some(module), expr: expr.clone() };
                     chosen = passed.in_parent.instance.as_ref().map(choose);
                 }
+                visit(ProviderStep::Passed { module, reference: passed.in_parent.span });
                 key = passed.in_parent.key.clone();
                 module = parent;
                 continue;
@@ -112,6 +151,7 @@ impl ConfigTree {
                 _ if key.alias.is_some() => return None,
                 None => return Some(ResolvedProvider { provider, module, block: None, key: chosen }),
                 Some(parent) => {
+                    visit(ProviderStep::Inherited { module });
                     key = ProviderKey { name: self.local_name(parent, &provider, &key.name), alias: None };
                     module = parent;
                 }
@@ -140,7 +180,7 @@ impl ConfigTree {
         }
     }
 
-    /// What a module calls a provider.
+    /// Local name of a provider in a module.
     fn local_name(&self, module: ModuleId, provider: &ProviderSource, fallback: &EcoString) -> EcoString {
         let required = &self.node(module).module.requirements.providers;
         let is_it = |required: &&RequiredProvider| required.provider == *provider;

@@ -38,7 +38,7 @@ pub(super) fn check(tree: &ConfigTree) -> Diagnostics {
     problems
 }
 
-/// What is wrong with the objects that blocks of test files give, whatever the instances of a provider are.
+/// Errors in the objects of blocks of test files, whatever the instances of a provider are.
 pub(super) fn check_objects(tree: &ConfigTree, sources: Option<&Sources>) -> Diagnostics {
     let node = tree.root();
     let module = &*node.module;
@@ -78,8 +78,8 @@ fn default_type(name: &str) -> Option<ProviderSource> {
     ProviderSource::parse(name).ok()
 }
 
-/// Which provider the blocks of a file are for: the first run that uses a name decides. And for each run, which providers
-/// the pairs of its `providers` are for, in the file and in the tested module.
+/// The provider of the blocks of a file: the first run that uses a name decides. And for each run, the providers of the
+/// pairs of its `providers`, in the file and in the tested module.
 fn assign(
     name: &EcoString,
     file: &TestFile,
@@ -122,7 +122,7 @@ fn assign(
     (matched, passed)
 }
 
-/// What a run of the root module uses must be for the providers that the root module means.
+/// A run of the root module must use the providers of the root module.
 fn check_run(
     name: &str,
     file: &TestFile,

@@ -119,7 +119,7 @@ impl ModuleFiles for Memory {
     }
 }
 
-/// One line per diagnostic: severity, place, title, and the first line of the detail.
+/// One line per diagnostic: severity, location, title, and the first line of the detail.
 pub(crate) fn shown(problems: &Diagnostics, sources: &Sources) -> String {
     let mut out = String::new();
     for problem in problems.iter() {
@@ -155,7 +155,7 @@ pub(crate) fn run(memory: &mut Memory, vars: &[&str], manifest: &Manifest, purpo
     (tree, text)
 }
 
-/// The modules of the tree, then what is wrong.
+/// The modules of the tree, then the errors.
 pub(crate) fn check(fixture: &str, vars: &[&str], expect: &Expect) {
     let mut memory = Memory::new(fixture);
     let (tree, problems) = run(&mut memory, vars, &Manifest::default(), Purpose::Use);
@@ -200,7 +200,7 @@ fn a_directory_is_read_once() {
 }
 
 #[test]
-fn calls_that_never_end_are_mistakes() {
+fn endless_calls_are_errors() {
     check(
         r#"
         --- main.tf
@@ -262,7 +262,7 @@ fn deep_chains_end_with_a_message() {
 }
 
 #[test]
-fn what_is_missing_has_to_be_installed() {
+fn missing_modules_have_to_be_installed() {
     let fixture = r#"
         --- main.tf
         module "gone" { source = "./gone" }

@@ -11,7 +11,7 @@ use super::deprecation;
 use crate::module_scope::ModuleScope;
 use crate::scope::{Names, Scope, eval_checked};
 
-/// The value of a body. Where references are wrong nothing else is said.
+/// The value of a body. Where references are wrong nothing else is reported.
 pub(crate) fn eval(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Value, Diagnostics) {
     eval_of(scope, body, schema, None)
 }
@@ -40,7 +40,7 @@ pub(crate) fn eval_of(
     (value, problems)
 }
 
-/// Quirk: of `dynamic` blocks it is said that there is no such block type even where references are wrong.
+/// Quirk: `dynamic` blocks are reported as an unknown block type even where references are wrong.
 fn unsupported_dynamic_blocks(body: &Body, schema: &BlockSchema) -> Diagnostics {
     let (_, problems) = decode(body, schema, &mut Unknown);
     let mut found = Diagnostics::new();

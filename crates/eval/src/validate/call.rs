@@ -11,7 +11,7 @@ use crate::graph::CallArguments;
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope};
 use crate::tree::ModuleId;
 
-/// How many instances a call makes, and what it waits for.
+/// Number of instances of a call, and its dependencies.
 pub(super) fn check_call(evaluation: &Evaluation<'_>, module: ModuleId) -> Diagnostics {
     let tree = evaluation.tree();
     let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { return Diagnostics::new() };
@@ -30,7 +30,7 @@ pub(super) fn check_call(evaluation: &Evaluation<'_>, module: ModuleId) -> Diagn
     problems
 }
 
-/// The value that a call gives to a variable, kept for its rules.
+/// The value that a call passes to a variable, stored for its rules.
 pub(super) fn check(
     evaluation: &Evaluation<'_>,
     module: ModuleId,
@@ -102,7 +102,8 @@ pub(crate) fn argument(
     (Some(value), problems)
 }
 
-/// Whether an expression is a variable that is null unless somebody sets it: that alone is no use of what it is passed to.
+/// Whether an expression is a variable that is null by default: that alone is not a use of the variable it is passed
+/// to.
 fn passes_default_null_on(module: &Module, expr: &Expr) -> bool {
     let ExprKind::Traversal(traversal) = &expr.kind else { return false };
     let [TraversalStep::Attr { name, .. }] = &traversal.steps[..] else { return false };

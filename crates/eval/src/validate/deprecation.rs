@@ -1,4 +1,4 @@
-//! Warnings about the use of deprecated things: where a value that comes from one is used first.
+//! Warnings about the use of deprecated objects: at the first use of their values.
 
 use ecow::{EcoString, eco_format};
 use yuba_config::variable::Variable;
@@ -35,8 +35,8 @@ pub(crate) fn eval_named(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagno
     (value, problems)
 }
 
-/// Where values are not known yet, marks of some get lost: of instances that are not known, of an element whose key is not
-/// known, and of what `try` chooses. A probe of the expression and the names in it tell.
+/// Where values are unknown yet, some marks get lost: of unknown instances, of an element whose key is unknown, and of
+/// the choice of `try`. A probe of the expression and the names in it finds them.
 pub(crate) fn add_hidden(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics) {
     add_unseen(scope, expr, found, Parts::All);
 }
@@ -95,7 +95,7 @@ fn add_unseen(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics, par
     }
 }
 
-/// Adds warnings about uses that no other one at the same place is about.
+/// Adds warnings about uses without another warning at the same location.
 pub(crate) fn add_new(found: &mut Diagnostics, more: Diagnostics) {
     for problem in more {
         let source = |problem: &Diagnostic| problem.deprecation().map(|used| used.source.clone());

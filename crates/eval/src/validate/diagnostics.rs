@@ -247,11 +247,11 @@ pub(crate) fn undeclared_resource(key: &ResourceKey, node: &ModuleNode, span: Op
         None => {
             // Names of the same type; one type rarely has many.
             let first = ResourceKey { name: EcoString::new(), ..key.clone() };
-            let same_type = node.module.resources.range(first..);
+            let same_type = node.module.resources.starting_at(&first).map(|resource| &resource.key);
             let names = same_type
-                .take_while(|(other, _)| other.mode == key.mode && other.kind == key.kind)
+                .take_while(|other| other.mode == key.mode && other.kind == key.kind)
                 .take(1_000)
-                .map(|(other, _)| other.name.as_str());
+                .map(|other| other.name.as_str());
             did_you_mean(&key.name, names)
         }
     };

@@ -26,7 +26,7 @@ pub(super) fn check(
             Some(schema) => schema.object.spec_type(),
             None => return diagnostics::no_identity(&resource.key.kind, expr.span).into(),
         },
-        // Nobody knows what it has to be.
+        // The expected identity is unknown.
         _ => Type::dynamic(),
     };
     let Some(for_each) = &import.for_each else {
@@ -47,7 +47,7 @@ pub(super) fn check(
     problems
 }
 
-/// What `each` is for each element of a known value.
+/// Value of `each` for each element of a known value.
 fn instances(value: &Value) -> Vec<InstanceValues> {
     let instance =
         |key: Value, value: Value| InstanceValues { count_index: None, each_key: Some(key), each_value: Some(value) };

@@ -95,13 +95,12 @@ pub(super) fn local(evaluation: &Evaluation<'_>, module: ModuleId, local: &Local
 }
 
 pub(super) fn output(evaluation: &Evaluation<'_>, module: ModuleId, output: &Output) -> Diagnostics {
-    let is_root = evaluation.tree().node(module).parent.is_none();
     let scope = evaluation.scope(module);
     let mut problems = rules::of_output(&scope, &output.preconditions);
     if problems.has_errors() {
         return problems;
     }
-    let (value, found) = output_value(&scope, output, is_root);
+    let (value, found) = output_value(&scope, output);
     problems.extend(found);
     if let Some(value) = value {
         evaluation.set_output(module, &output.name, value);
@@ -110,8 +109,9 @@ pub(super) fn output(evaluation: &Evaluation<'_>, module: ModuleId, output: &Out
 }
 
 /// The value of an output in its module, without what the block says about it.
-pub(crate) fn output_value(scope: &ModuleScope<'_>, output: &Output, is_root: bool) -> (Option<Value>, Diagnostics) {
+pub(crate) fn output_value(scope: &ModuleScope<'_>, output: &Output) -> (Option<Value>, Diagnostics) {
     let Some(expr) = &output.value else { return (None, Diagnostics::new()) };
+    let is_root = scope.module() == ModuleId::ROOT;
     let (value, mut problems) = deprecation::eval_named(scope, expr);
     problems.extend(repetition::depends_on(scope, &output.depends_on));
     if output.ephemeral == Some(true) && is_root {

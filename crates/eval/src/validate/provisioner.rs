@@ -117,7 +117,7 @@ pub(super) fn check(scope: &ModuleScope<'_>, provisioner: &Provisioner, outer: O
     problems
 }
 
-/// What a provisioner demands beyond types.
+/// Rules of a provisioner beyond types.
 fn check_values(kind: &str, value: &Value) -> Diagnostics {
     let fields = value.unmark_deep().0.entries().unwrap_or_default();
     if fields.is_empty() {

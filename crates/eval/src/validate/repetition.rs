@@ -17,7 +17,7 @@ pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
         return problems;
     }
     let span = expr.span;
-    // Sensitive values may be used: how many instances there are does not reveal more than other things.
+    // Sensitive values may be used: the number of instances does not reveal more than other results.
     let (value, marks) = value.unmark();
     if marks.has_ephemeral() {
         problems.push(diagnostics::invalid_count("it is ephemeral, but addresses contain the instance keys", span));
@@ -40,7 +40,7 @@ pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     problems
 }
 
-/// What is wrong with the type of a value, which may come from an expression with errors.
+/// Errors in the type of a value, which may come from an expression with errors.
 pub(crate) fn of_type(value: &Value, ty: &Type, span: Span) -> Diagnostics {
     let mut problems = Diagnostics::new();
     if let Err(reason) = convert::convert(&value.unmark_deep().0, ty) {
@@ -58,7 +58,7 @@ pub(super) fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     if !problems.has_errors() {
         problems.extend(for_each_value::check_known_part(&value, expr.span));
     } else if was_evaluated(expr, scope) {
-        // What comes of a mistake stays unknown.
+        // The result of an error stays unknown.
         problems.extend(match value.ty().is_dynamic() {
             true => for_each_value::check(&value, expr.span),
             false => for_each_value::check_known_part(&value, expr.span),
@@ -67,7 +67,7 @@ pub(super) fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     problems
 }
 
-/// Unlike OpenTofu, mistakes are found here already, as far as the value is known.
+/// Unlike OpenTofu, errors are found here already, as far as the value is known.
 pub(super) fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     let (value, mut problems) = deprecation::eval(scope, expr);
     if !problems.has_errors() {
@@ -82,7 +82,7 @@ pub(super) fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     problems
 }
 
-/// What is wrong with a value for `enabled`, as far as it is known.
+/// Errors in a value for `enabled`, as far as it is known.
 pub(crate) fn enabled_value(value: &Value, span: Span) -> Diagnostics {
     let mut problems = enabled_presence(value, span);
     if !problems.has_errors()

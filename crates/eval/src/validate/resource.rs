@@ -20,7 +20,7 @@ use crate::references::each_traversal;
 use crate::scope::{Names, Scope};
 use crate::tree::ModuleId;
 
-/// What is found before a provider is asked, and what it has to be asked.
+/// Results before a provider is asked, and the request to it.
 pub(super) struct FirstHalf {
     pub(super) problems: Diagnostics,
     pub(super) request: Option<Request>,
@@ -44,7 +44,7 @@ impl Request {
     }
 }
 
-/// Where expressions of a resource stand.
+/// Scopes of expressions of a resource.
 fn scope_of<'a>(evaluation: &'a Evaluation<'a>, module: ModuleId, resource: &'a Resource) -> ModuleScope<'a> {
     let values = InstanceValues::unknown(&resource.repetition);
     let scope = evaluation.scope(module).of_any_instance(&resource.repetition, values);
@@ -77,11 +77,11 @@ pub(super) fn check_rest<'a>(
     problems
 }
 
-/// What stands around the arguments of the type, such as rules and provisioners.
+/// Checks of the surroundings of the arguments, such as rules and provisioners.
 fn check_around<'a>(scope: &ModuleScope<'a>, resource: &'a Resource, problems: &mut Diagnostics) {
     let with_self = scope.clone().with_self(resource);
     if is_of_feature_type(&resource.key) {
-        let Lifecycle { preconditions, postconditions, .. } = &resource.lifecycle;
+        let Lifecycle { preconditions, postconditions, .. } = &*resource.lifecycle;
         let rules = preconditions.iter().map(|rule| ("precondition", rule));
         for (kind, rule) in rules.chain(postconditions.iter().map(|rule| ("postcondition", rule))) {
             problems.extend(own_resource_problems(rule, kind, &resource.key, scope.context()));
@@ -101,7 +101,7 @@ fn check_around<'a>(scope: &ModuleScope<'a>, resource: &'a Resource, problems: &
     problems.extend(provider_key(scope, resource));
 }
 
-/// What the block says itself, by the provider's schema. If that is fine, what the provider thinks of it.
+/// Checks of the block itself, by the provider's schema. If it is valid, the validation by the provider.
 fn check_content(
     evaluation: &Evaluation<'_>,
     module: ModuleId,
@@ -135,7 +135,7 @@ fn check_content(
         return None;
     }
     if resource.key.mode == ResourceMode::Managed {
-        problems.extend(ignore_changes(resource, schema, problems.has_errors()));
+        ignore_changes(resource, schema, problems);
         for expr in &resource.lifecycle.replace_triggered_by {
             problems.extend(replace_trigger(scope, resource, expr));
         }
@@ -143,7 +143,7 @@ fn check_content(
     let ResourceKey { mode, kind, .. } = &resource.key;
     if provider.is_builtin() {
         let found = builtin::validate_resource_config(*mode, kind, &value);
-        // Which backends a data source can read states of is known to the provider that runs.
+        // Only the running provider knows which backends a data source supports.
         if !found.is_empty() || *mode != ResourceMode::Data {
             return Some(Request::Answered(found));
         }
@@ -189,7 +189,7 @@ fn own_reference(reference: &Reference, key: &ResourceKey) -> Diagnostics {
 fn prevent_destroy(scope: &ModuleScope<'_>, expr: &Expr, key: &ResourceKey) -> Diagnostics {
     let (value, problems) = constant(expr);
     if problems.has_errors() {
-        // Not a constant: whether it is fine will be seen when there are values. What it refers to is known now.
+        // Not a constant: whether it is fine will be seen when there are values. Its references are known now.
         let (names, _) = Names::of(expr, scope, &|_| false);
         let (_, found) = deprecation::eval(scope, expr);
         let counts = |problem: &Diagnostic| problem.is_about_deprecation();
@@ -207,20 +207,18 @@ fn prevent_destroy(scope: &ModuleScope<'_>, expr: &Expr, key: &ResourceKey) -> D
     }
 }
 
-fn ignore_changes(resource: &Resource, schema: &BlockSchema, failed: bool) -> Diagnostics {
-    let mut problems = Diagnostics::new();
-    let IgnoreChanges::Some(ignored) = &resource.lifecycle.ignore_changes else { return problems };
+fn ignore_changes(resource: &Resource, schema: &BlockSchema, problems: &mut Diagnostics) {
+    let IgnoreChanges::Some(ignored) = &resource.lifecycle.ignore_changes else { return };
     for ignored in ignored {
         let steps = steps_of(ignored);
         problems.extend(traversal::check_steps(schema, &steps));
-        if failed || problems.has_errors() {
+        if problems.has_errors() {
             continue;
         }
         if traversal::attribute_at(schema, &steps).is_some_and(|attribute| attribute.computed && !attribute.optional) {
             problems.push(diagnostics::redundant_ignore_changes(&ignored.root, resource.kind_span));
         }
     }
-    problems
 }
 
 /// The root is an attribute like the rest.
@@ -229,7 +227,7 @@ fn steps_of(traversal: &Traversal) -> Vec<TraversalStep> {
     std::iter::once(root).chain(traversal.steps.iter().cloned()).collect()
 }
 
-/// What a trigger refers to must exist; the configuration has checked its form.
+/// The target of a trigger must exist; the configuration has checked its form.
 fn replace_trigger(scope: &ModuleScope<'_>, resource: &Resource, expr: &Expr) -> Diagnostics {
     if expr.variables().into_iter().any(is_of_feature) {
         let (names, _) = Names::of(expr, scope, &|_| false);
@@ -348,7 +346,7 @@ pub(super) fn check_provider(
     halves
 }
 
-/// Adds the answer of the provider; what is already known of another instance is not said again.
+/// Adds the answer of the provider; what is already known of another instance is not repeated.
 pub(super) fn extend_with_provider(
     problems: &mut Diagnostics,
     half: ProviderHalf,

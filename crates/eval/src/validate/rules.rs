@@ -153,7 +153,7 @@ pub(super) fn of_output(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnos
     problems
 }
 
-/// The rules of a variable with a value that may be known. After one that does not hold nothing is said about the rest.
+/// The rules of a variable with a value that may be known. After one that does not hold the rest is not reported.
 pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: Option<Span>) -> (Verdict, Diagnostics) {
     let mut problems = Diagnostics::new();
     let mut verdict = Verdict::Pass;

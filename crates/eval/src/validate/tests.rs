@@ -1,4 +1,4 @@
-//! What is found wrong with configurations: `--- path` starts a file.
+//! Errors in configurations: `--- path` starts a file.
 
 mod modules;
 mod providers;

@@ -10,7 +10,7 @@ use yuba_value::{Deprecation, EcoString, Mark, Value};
 use super::diagnostics;
 use crate::expression::take_step;
 
-/// What is wrong with the steps after the name of a resource.
+/// Errors in the steps after the name of a resource.
 pub(crate) fn check(
     schema: &BlockSchema,
     key: &ResourceKey,
@@ -23,7 +23,7 @@ pub(crate) fn check(
     }
 }
 
-/// What is wrong with steps into a block.
+/// Errors in steps into a block.
 pub(crate) fn check_steps(schema: &BlockSchema, steps: &[TraversalStep]) -> Diagnostics {
     let (ty, after) = match schema.follow(steps) {
         Ok(Followed::Block) => return Diagnostics::new(),

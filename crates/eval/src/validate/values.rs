@@ -11,8 +11,8 @@ use crate::graph::{References, Vertex};
 use crate::module_scope::{EvalMode, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
 
-/// What is wrong with the variables, local values and outputs of a configuration, given the values of the root module's
-/// variables. An error means that there is nothing to evaluate.
+/// Errors in the variables, local values and outputs of a configuration, given the values of the root module's
+/// variables. Fails if nothing can be evaluated.
 pub async fn check_values(
     tree: &ConfigTree,
     env: &ValidateEnv<'_>,

@@ -26,7 +26,7 @@ fn zip_of(entries: &[Entry]) -> Vec<u8> {
             }
             Link(path, target) => writer.add_symlink(*path, *target, options).expect("in memory"),
             Dir(path) => writer.add_directory(*path, options).expect("in memory"),
-            Same(..) => panic!("zip archives have no such thing"),
+            Same(..) => panic!("zip archives cannot contain it"),
         }
     }
     writer.finish().expect("in memory").into_inner()
@@ -64,7 +64,7 @@ fn tar_of(entries: &[Entry]) -> Vec<u8> {
     builder.into_inner().expect("in memory")
 }
 
-/// Unpacks the same entries from every kind of archive; what there is then, or why it was refused.
+/// Unpacks the same entries from every kind of archive; returns the files or the error.
 fn check(entries: &[Entry], expect: &str) {
     let gz = |bytes: Vec<u8>| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -106,7 +106,7 @@ fn check_kinds(kinds: &[(Format, Vec<u8>)], expect: &str) {
 }
 
 fn list(dir: &Path, prefix: &str) -> String {
-    let mut names: Vec<_> = fs::read_dir(dir).expect("it is there").flatten().collect();
+    let mut names: Vec<_> = fs::read_dir(dir).expect("it exists").flatten().collect();
     names.sort_by_key(fs::DirEntry::file_name);
     let mut text = String::new();
     for entry in names {
@@ -121,17 +121,17 @@ fn list(dir: &Path, prefix: &str) -> String {
 }
 
 #[test]
-fn what_is_right_is_unpacked() {
+fn valid_archives_are_unpacked() {
     check(&[Dir("d/"), Plain("./d/a", "1"), Link("d/up", "../b"), Plain("b", "2")], "b=2 d/a=1 d/up->../b");
-    check(&[], "the archive is broken: there is nothing in it");
+    check(&[], "the archive is damaged: it is empty");
 }
 
 #[test]
-fn a_file_under_a_second_name_is_there_twice() {
+fn a_file_under_a_second_name_is_unpacked_twice() {
     let check = |entries: &[Entry], expect: &str| check_kinds(&[(Format::Tar, tar_of(entries))], expect);
     check(&[Plain("d/a", "1"), Same("b", "d/a")], "b=1 d/a=1");
     check(&[Plain("a", "1"), Same("b", "./a"), Same("c", "b")], "a=1 b=1 c=1");
-    let missing = "the archive is broken: b is the same file as a, which is not before it";
+    let missing = "the archive is damaged: b is the same file as a, which is not before it";
     check(&[Same("b", "a"), Plain("a", "1")], missing);
     check(&[Dir("a/"), Same("b", "a")], missing);
     check(&[Link("a", "c"), Plain("c", "1"), Same("b", "a")], missing);
@@ -214,7 +214,7 @@ fn special_files_and_rubbish_are_refused() {
 }
 
 #[test]
-fn damaged_archives_say_what_is_wrong() {
+fn damaged_archives_are_explained() {
     let sandbox = Sandbox::new("", "");
     let (path, into) = (sandbox.dir().join("damaged"), sandbox.dir().join("into"));
     let whole = zip_of(&[Plain("a", "some text, some text, some text"), Dir("d"), Link("d/x", "../a")]);
@@ -222,7 +222,7 @@ fn damaged_archives_say_what_is_wrong() {
     let mut try_it = |bytes: &[u8]| {
         std::fs::write(&path, bytes).expect("it can be written");
         match unpack(&path, Format::Zip, &into, Limits::default()) {
-            Ok(()) => std::fs::remove_dir_all(&into).expect("it is there"),
+            Ok(()) => std::fs::remove_dir_all(&into).expect("it exists"),
             Err(error) => drop(reasons.insert(error.to_string())),
         }
         assert!(!into.exists());
@@ -279,7 +279,7 @@ fn a_wrong_checksum_is_noticed() {
     let into = sandbox.dir().join("into");
     let unpacked = unpack(&sandbox.dir().join("archive"), Format::Zip, &into, Limits::default());
     let error = unpacked.expect_err("the checksum is wrong").to_string();
-    assert_eq!(error, "the archive is broken: a file in it is not what its checksum says");
+    assert_eq!(error, "the archive is damaged: a file in it does not match its checksum");
     assert!(!into.exists());
 }
 
@@ -298,7 +298,7 @@ fn a_file_that_is_not_as_large_as_it_claims_is_unpacked_as_it_is() {
         let sums = unpack_summed(&sandbox.dir().join("archive"), &into, Limits::default());
         let expect = Sums::from([(PathBuf::from("a"), Sha256::digest(text).into())]);
         assert_eq!(sums.expect("it is right"), expect, "{claimed}");
-        assert_eq!(fs::read_to_string(into.join("a")).expect("it is there"), text);
+        assert_eq!(fs::read_to_string(into.join("a")).expect("it exists"), text);
     }
 }
 
@@ -307,7 +307,7 @@ fn archives_that_are_unpacked_together_do_not_mix() {
     std::thread::scope(|scope| {
         for letter in ["a", "b", "c", "d", "e", "f"] {
             scope.spawn(move || {
-                // Some are larger than what was there before, some smaller.
+                // Some are larger than the previous ones, some smaller.
                 let long: &'static str =
                     letter.repeat((1 << 20) + usize::from(letter.as_bytes()[0] % 3) * (3 << 20)).leak();
                 let sandbox = Sandbox::new("", "");
@@ -317,7 +317,7 @@ fn archives_that_are_unpacked_together_do_not_mix() {
                 let sum = |text: &str| <[u8; 32]>::from(Sha256::digest(text));
                 let expect = Sums::from([(PathBuf::from("x"), sum(long)), (PathBuf::from("y"), sum(letter))]);
                 assert_eq!(sums.expect("it is right"), expect);
-                assert!(fs::read_to_string(into.join("x")).expect("it is there") == long);
+                assert!(fs::read_to_string(into.join("x")).expect("it exists") == long);
             });
         }
     });

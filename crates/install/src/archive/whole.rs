@@ -14,13 +14,13 @@ use zip::read::ZipFile;
 
 use crate::summing::{Message, Seat};
 
-/// How many bytes a file may have, packed and unpacked together.
+/// Maximum size of a file, packed and unpacked together.
 const LARGEST: u64 = 64 << 20;
 
-/// Buffers grow by this much, so that the next file mostly fits into what is there. What is not used of it takes no memory.
+/// Buffers grow by this much, so that the next file usually fits into the rest. Unused space in it takes no memory.
 const STEP: usize = 16 << 20;
 
-/// How many bytes the buffers of a table have at most.
+/// Maximum size of the buffers of a table.
 const MOST: usize = LARGEST as usize + 2 * STEP;
 
 /// A file in memory.
@@ -32,14 +32,21 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// What is in it.
+    /// Its content.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.table.0.unpacked[..self.length]
     }
 }
 
-/// Reads a file of an archive and checks it. None if this is not the way, or if there is something wrong with it.
-pub(super) fn inflate<R: Read>(mut entry: ZipFile<'_, R>, wants_sum: bool) -> Option<Whole> {
+/// Whether the checksum of a file is computed while it is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Summing {
+    Sha256,
+    Skipped,
+}
+
+/// Reads a file of an archive and checks it. None if it is stored in another way, or damaged.
+pub(super) fn inflate<R: Read>(mut entry: ZipFile<'_, R>, summing: Summing) -> Option<Whole> {
     let (packed, size) = (entry.compressed_size(), entry.size());
     if entry.encrypted()
         || entry.compression() != CompressionMethod::Deflated
@@ -49,7 +56,7 @@ pub(super) fn inflate<R: Read>(mut entry: ZipFile<'_, R>, wants_sum: bool) -> Op
     }
     let (packed, length) = (usize::try_from(packed).ok()?, usize::try_from(size).ok()?);
     let mut table = Table::take();
-    let seat = wants_sum.then(Seat::take);
+    let seat = (summing == Summing::Sha256).then(Seat::take);
     let (input, output) = table.0.slices(packed, length);
     entry.read_exact(input).ok()?;
     let found = Decompressor::new().deflate_decompress(input, output).ok()?;
@@ -80,7 +87,7 @@ impl Buffers {
             self.packed = Vec::new();
             self.packed = vec![0; packed.next_multiple_of(STEP)];
         }
-        // Nobody else has it: whoever summed it up is done.
+        // No other reference is left: the summing is complete.
         if Arc::get_mut(&mut self.unpacked).is_none_or(|memory| memory.len() < unpacked) {
             self.unpacked = Arc::default();
             self.unpacked = Arc::new(vec![0; unpacked.next_multiple_of(STEP)]);
@@ -97,7 +104,7 @@ static FREE: LazyLock<Mutex<Vec<Buffers>>> = LazyLock::new(|| {
 });
 static GIVEN_BACK: Condvar = Condvar::new();
 
-/// A place to work at, which others get when it is dropped.
+/// A slot for work, released when it is dropped.
 struct Table(Buffers);
 
 impl Table {

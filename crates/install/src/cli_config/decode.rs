@@ -23,7 +23,7 @@ const KNOWN: [&str; 10] = [
     "oci_credentials",
     "disable_checkpoint",
 ];
-/// Settings of old that have no effect any more.
+/// Old settings without effect.
 const FORGOTTEN: [&str; 3] = ["disable_checkpoint_signature", "providers", "provisioners"];
 
 /// Reads one file.
@@ -188,7 +188,7 @@ fn needed(item: &Item, what: &str) -> String {
     format!("{:?} needs {what}, not {}", item.keys.join(" "), item.value.kind())
 }
 
-/// A string; numbers and booleans are as good as the strings they are written as.
+/// A string; numbers and booleans are converted to strings.
 pub(super) fn text(item: &Item) -> Result<String, String> {
     match &item.value {
         Node::Text(text) => Ok(text.clone()),
@@ -228,7 +228,7 @@ pub(super) fn whole(item: &Item) -> Result<u32, String> {
     }
 }
 
-/// Puts the values of environment variables in the place of `$NAME` and `${NAME}`.
+/// Replaces `$NAME` and `${NAME}` by the values of environment variables.
 fn expand(given: &str, environment: &Environment) -> String {
     let mut expanded = String::new();
     let mut rest = given;

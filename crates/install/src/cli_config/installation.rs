@@ -13,7 +13,7 @@ use super::decode::{boolean, text, texts, whole};
 use super::oci::repository_prefix;
 use super::syntax::{Item, LineColumn, Node};
 
-/// Where providers come from.
+/// Sources of providers.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderInstallation {
     /// The ways, in order.
@@ -31,13 +31,22 @@ pub struct InstallationMethod {
     pub include: Vec<EcoString>,
     /// Patterns of the providers that do not.
     pub exclude: Vec<EcoString>,
-    /// How often a download is tried again, where that is said.
+    /// Number of retries of a download, if set.
     pub download_retries: Option<u32>,
-    /// Whether all checksums of a network mirror are to be recorded.
-    pub trust_all_hashes: bool,
+    /// Which checksums of a network mirror are recorded: `trust_all_hashes`.
+    pub trusted_hashes: TrustedHashes,
 }
 
-/// Where a method takes providers from.
+/// Which checksums that a mirror lists for a package are trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrustedHashes {
+    /// Those that the downloaded archive has.
+    Verified,
+    /// All of them, if the downloaded archive has one.
+    All,
+}
+
+/// Source of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// The registry that a provider names.
@@ -69,7 +78,7 @@ impl RepositoryTemplate {
         while let Some(at) = rest.find("${") {
             let before = &rest[..at];
             if before.ends_with('$') {
-                return Err("\"$${\" is not possible in the address of a repository".to_owned());
+                return Err("\"$${\" is not supported in the address of a repository".to_owned());
             }
             parts.push(Part::Text(before.into()));
             let Some(end) = rest[at..].find('}') else { return Err("a \"${\" has no closing brace".to_owned()) };
@@ -79,8 +88,8 @@ impl RepositoryTemplate {
                 "type" => Part::Kind,
                 other => {
                     return Err(format!(
-                        "{other:?} is not available here; there are \"hostname\", \"namespace\" and \"type\", and nothing \
-                         can be computed from them"
+                        "{other:?} is not supported here; use \"hostname\", \"namespace\" and \"type\" \
+                         without further expressions"
                     ));
                 }
             });
@@ -100,7 +109,7 @@ impl RepositoryTemplate {
         self.0.iter().map(part).collect()
     }
 
-    /// The registry and the repository of a provider, or why there is none.
+    /// The registry and the repository of a provider, or the reason for an error.
     pub fn repository(&self, provider: &ProviderSource) -> Result<(String, String), String> {
         let filled = self.fill(provider.host.as_str(), &provider.namespace, &provider.kind);
         let (registry, repository) = repository_prefix(&filled)?;
@@ -125,7 +134,7 @@ pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<Provider
     }
     let bodies: Vec<&Item> = match &item.value {
         Node::Object(items) => items.iter().collect(),
-        // In JSON there may be several objects, to keep an order.
+        // In JSON several objects in an array are allowed, for a fixed order.
         Node::List(nodes) if nodes.iter().all(|node| matches!(node, Node::Object(_))) => nodes
             .iter()
             .flat_map(|node| match node {
@@ -211,8 +220,8 @@ fn one_method(
         },
         _ => {
             return Err(format!(
-                "there is no way of installation {kind:?}; there are direct, filesystem_mirror, network_mirror, oci_mirror \
-                 and dev_overrides"
+                "the installation method {kind:?} is not supported; the supported methods are direct, \
+                 filesystem_mirror, network_mirror, oci_mirror and dev_overrides"
             ));
         }
     };
@@ -221,7 +230,10 @@ fn one_method(
         include,
         exclude: patterns("exclude")?,
         download_retries: argument("download_retry_count").map(whole).transpose()?,
-        trust_all_hashes: argument("trust_all_hashes").map(boolean).transpose()?.unwrap_or(false),
+        trusted_hashes: match argument("trust_all_hashes").map(boolean).transpose()? {
+            Some(true) => TrustedHashes::All,
+            _ => TrustedHashes::Verified,
+        },
     }))
 }
 
@@ -244,7 +256,7 @@ fn overrides(body: &[Item], installation: &mut ProviderInstallation, problems: &
     }
 }
 
-/// Reads a template. It must tell apart all providers that it is for.
+/// Reads a template. It must distinguish all providers that it is for.
 fn template(text: &str, include: &[EcoString]) -> Result<RepositoryTemplate, String> {
     let template = RepositoryTemplate::parse(text)?;
     // The three parts of a pattern; what is not written is the default registry, or its namespace.

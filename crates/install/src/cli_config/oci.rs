@@ -11,7 +11,7 @@ use super::diagnostics;
 use super::decode::{boolean, labelled, text, texts};
 use super::syntax::{Item, Node};
 
-/// Where credentials come from that no `oci_credentials` block has.
+/// Sources of credentials without an `oci_credentials` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciDefaultCredentials {
     /// Whether configuration files of container tools are searched.
@@ -31,13 +31,13 @@ impl Default for OciDefaultCredentials {
 /// Credentials for the repositories whose addresses begin alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciCredentials {
-    /// How their addresses begin: `registry.example.com/path`.
+    /// Prefix of their addresses: `registry.example.com/path`.
     pub prefix: EcoString,
-    /// How to log in.
+    /// Credentials.
     pub login: OciLogin,
 }
 
-/// How to log in to a container registry.
+/// Credentials for a container registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OciLogin {
     /// With a name and a password.
@@ -53,7 +53,7 @@ pub enum OciLogin {
     Helper(EcoString),
 }
 
-/// Splits the address of a repository into the registry and the path in it, or says what is wrong with it.
+/// Splits the address of a repository into the registry and the path in it, or fails with the reason.
 pub fn repository_prefix(address: &str) -> Result<(String, Option<String>), String> {
     let (registry, path) = match address.split_once('/') {
         Some((registry, path)) => (registry, Some(path)),
@@ -70,7 +70,7 @@ pub fn repository_prefix(address: &str) -> Result<(String, Option<String>), Stri
     }
     let Some(path) = path else { return Ok((registry.to_owned(), None)) };
     if path.contains([':', '@']) {
-        return Err("a tag or digest is not possible here".to_owned());
+        return Err("a tag or digest is not supported here".to_owned());
     }
     let is_part = |part: &str| {
         let edge = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -128,7 +128,7 @@ pub(super) fn default_credentials(
                     read.docker_helper = Some(name.into());
                     Ok(())
                 }
-                Ok(name) => Err(format!("{name:?} cannot be a part of the name of a program")),
+                Ok(name) => Err(format!("{name:?} cannot be part of the name of an executable")),
                 Err(reason) => Err(reason),
             },
             _ => Ok(()),
@@ -139,7 +139,7 @@ pub(super) fn default_credentials(
         }
     }
     if !read.discover && read.docker_config_files.is_some() {
-        complain("names files to discover credentials in, but also says that none are to be discovered");
+        complain("sets docker_style_config_files, but disables the discovery of credentials");
     }
     Some(read)
 }
@@ -192,10 +192,10 @@ fn login(prefix: &str, body: &[Item]) -> Result<OciLogin, String> {
             Ok(OciLogin::Tokens { access: Secret::new(access), refresh: Secret::new(refresh) })
         }
         (.., Some(_)) if path.is_some() => {
-            Err("programs know credentials for whole registries only, so there must be no path in the label".to_owned())
+            Err("credential helpers support whole registries only, so the label must not contain a path".to_owned())
         }
         (.., Some(helper)) if is_program(&helper) => Ok(OciLogin::Helper(helper.into())),
-        (.., Some(helper)) => Err(format!("{helper:?} cannot be a part of the name of a program")),
+        (.., Some(helper)) => Err(format!("{helper:?} cannot be part of the name of an executable")),
         (Some(_), None, ..) | (None, Some(_), ..) => Err("username and password are needed together".to_owned()),
         _ => Err("access_token and refresh_token are needed together".to_owned()),
     }

@@ -3,10 +3,10 @@
 
 use serde_json::Value as Json;
 
-/// How deep objects and lists may be within each other.
+/// Maximum nesting of objects and lists.
 const DEEPEST: usize = 64;
 
-/// Where something is: line and column, counted from one. Nowhere in JSON.
+/// Location: line and column, counted from one. None in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LineColumn {
     pub(super) line: u32,
@@ -34,14 +34,14 @@ pub(super) enum Node {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item {
     pub(super) keys: Vec<String>,
-    /// With an equals sign, which a block does not have. JSON does not tell.
+    /// With an equals sign, which a block does not have. Unknown in JSON.
     pub(super) is_assigned: bool,
     pub(super) value: Node,
     pub(super) position: LineColumn,
 }
 
 impl Node {
-    /// What it is called.
+    /// Its name.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Node::Text(_) => "a string",
@@ -80,7 +80,7 @@ impl Node {
     }
 }
 
-/// What is wrong with a file.
+/// Error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Malformed {
     pub(super) position: LineColumn,
@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
         Ok(Node::List(nodes))
     }
 
-    /// A string in quotes. What stands in `${ }` is taken as it is.
+    /// A string in quotes. The content of `${ }` is literal.
     fn text(&mut self) -> Parsed<String> {
         let open = self.position();
         self.take();
@@ -394,7 +394,7 @@ impl<'a> Parser<'a> {
         let line = self.rest().lines().next().unwrap_or_default();
         let marker = line.trim();
         if marker.is_empty() {
-            return self.wrong("a word that ends the text is expected here");
+            return self.wrong("a heredoc marker is expected here");
         }
         self.skip(line.len() + 1);
         let mut lines = Vec::new();
@@ -402,7 +402,7 @@ impl<'a> Parser<'a> {
             if self.rest().is_empty() {
                 return Err(Malformed {
                     position: open,
-                    reason: format!("there is no line {marker} that ends this text"),
+                    reason: format!("the line {marker} that ends this heredoc is missing"),
                 });
             }
             let line = self.rest().lines().next().unwrap_or_default();
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_a_place() {
+    fn errors_have_a_location() {
         check("a {\n  b = 1\n", &expect!["1:3: this brace is never closed"]);
         check("a = yes", &expect![[r#"1:5: "yes" is not a value; write strings in quotes"#]]);
         check(

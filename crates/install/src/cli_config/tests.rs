@@ -5,7 +5,7 @@ use yuba_testkit::Sandbox;
 
 use super::*;
 
-/// Reads the files of a fixture as those of a home directory; what they say, and what is wrong with them.
+/// Reads the files of a fixture as those of a home directory; what they say, and their errors.
 fn check(fixture: &str, variables: &[(&str, &str)], expect: &Expect) {
     let sandbox = Sandbox::new("", fixture);
     let home = sandbox.dir().display().to_string();
@@ -135,7 +135,7 @@ credentials "c.example" { token = "three" }
 }
 
 #[test]
-fn mistakes_are_told_and_the_rest_counts() {
+fn errors_are_reported_and_the_rest_applies() {
     check(
         r#"
 //- .tofurc
@@ -168,12 +168,12 @@ credentials "x" {
             Error: Error parsing ~/.tofurc: At 5:1: "host" must be a block with one label / 
             Error: Invalid provider_installation method block / The block dev_overrides at 8:3 is invalid: it must come before all other blocks, because it counts more than they do.
             Error: Invalid provider_installation method block / The block filesystem_mirror at 9:3 is invalid: the argument "path" is required.
-            Error: Invalid provider_installation method block / The block smoke_signals at 10:3 is invalid: there is no way of installation "smoke_signals"; there are direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides.
-            Error: Invalid oci_mirror repository template / The repository_template of the block oci_mirror at 11:3 is invalid: "region" is not available here; there are "hostname", "namespace" and "type", and nothing can be computed from them.
+            Error: Invalid provider_installation method block / The block smoke_signals at 10:3 is invalid: the installation method "smoke_signals" is not supported; the supported methods are direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides.
+            Error: Invalid oci_mirror repository template / The repository_template of the block oci_mirror at 11:3 is invalid: "region" is not supported here; use "hostname", "namespace" and "type" without further expressions.
             Error: Invalid oci_mirror repository template / The repository_template of the block oci_mirror at 12:3 is invalid: "${hostname}" has to be in it, unless "include" selects exactly one hostname.
             Error: No more than one provider_installation block may be specified / 
             Error: Invalid oci_credentials block / The block oci_credentials at 15:1 is wrong: "X" is not the name of a repository: it may have lower-case letters, digits, and ".", "_", "-" between them.
-            Error: Invalid oci_default_credentials block / The block oci_default_credentials at 16:1 is wrong: "a/b" cannot be a part of the name of a program.
+            Error: Invalid oci_default_credentials block / The block oci_default_credentials at 16:1 is wrong: "a/b" cannot be part of the name of an executable.
             Error: Error parsing ~/.terraform.d/broken.tfrc: At 1:17: this brace is never closed / 
             Error: The specified plugin cache dir /nowhere/at/all cannot be opened: No such file or directory (os error 2) / 
         "#]],
@@ -207,7 +207,7 @@ registry_protocols {
 }
 
 #[test]
-fn tokens_come_from_everywhere_and_are_kept_privately() {
+fn tokens_come_from_all_sources_and_are_stored_privately() {
     use yuba_net::Secret;
     use yuba_net::credentials::{Credentials, CredentialsLocation};
     let fixture = r#"

@@ -129,7 +129,8 @@ pub(super) fn adopted(pairs: &[(ProviderSource, ProviderSource)]) -> Diagnostic 
         detail.push_str(&format!("  - {old} => {new}\n"));
     }
     detail.push_str(
-        "\nThe selected versions stay the same. The checksums are recorded anew, because the packages of the two registries differ.",
+        "\nThe selected versions stay the same. The checksums are recorded again, because the packages of the two \
+         registries differ.",
     );
     Diagnostic::new(&LOCK_FILE_ENTRIES_REPLACED, detail)
 }

@@ -20,7 +20,7 @@ fn found(sandbox: &Sandbox, services: &str) -> (Hosts, Result<Way, NoWay>) {
 }
 
 #[test]
-fn a_browser_brings_a_code_and_the_host_gives_a_token() {
+fn a_code_of_the_browser_is_exchanged_for_a_token() {
     let fake = Fake::start(|asked| match asked.path() {
         "/token" => Reply::json(r#"{"access_token": "t0ken"}"#),
         _ => Reply::status(404),
@@ -46,7 +46,7 @@ fn a_browser_brings_a_code_and_the_host_gives_a_token() {
             let url = Url::parse(&format!("{callback}?{query}")).expect("it is a URL");
             client.get(&Request::new(url)).map(|response| response.status)
         };
-        // Somebody else comes first.
+        // Another process takes the first port.
         [get("code=evil&state=guess".to_owned()), get(format!("code=c0de&state={state}"))]
     });
     let token = flow.finish(hosts.services().client()).expect("the host gives one");

@@ -7,9 +7,9 @@ use crate::archive::Format;
 /// An address, taken apart.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
-    /// How to get there.
+    /// Protocol.
     pub(super) protocol: String,
-    /// Where it is.
+    /// URL or path.
     pub(super) url: Url,
 }
 
@@ -24,11 +24,12 @@ impl Address {
         let url = Url::parse(rest).map_err(|error| {
             let hint = match (forced, rest.starts_with("ssh://")) {
                 (Some("git"), true) => {
-                    ". If the colon introduces a path, leave out \"ssh://\": git::git@host:path, or put a slash in its place"
+                    ". If the colon introduces a path, leave out \"ssh://\": git::git@host:path, or replace \
+                     the colon by a slash"
                 }
                 _ => "",
             };
-            format!("the address is no URL: {error}{hint}")
+            format!("the address is not a URL: {error}{hint}")
         })?;
         let protocol = forced.map_or_else(|| url.scheme().to_owned(), str::to_owned);
         Ok(Address { protocol, url })
@@ -39,11 +40,11 @@ impl Address {
         take_argument(&mut self.url, name)
     }
 
-    /// What kind of archive it is: by the argument `archive`, or by how the path ends. None if it is none.
+    /// The kind of archive: by the argument `archive`, or by the extension of the path. None if it is not an archive.
     pub(super) fn take_format(&mut self) -> Result<Option<Format>, String> {
         match self.take("archive").as_deref() {
             Some("0" | "f" | "F" | "false" | "FALSE" | "False") => return Ok(None),
-            // Quirk: any other word that names no kind of archive means that it is none.
+            // Quirk: any other word that is not a kind of archive means that it is not an archive.
             Some(given) if !given.is_empty() => return format_of(given).transpose(),
             _ => {}
         }
@@ -60,7 +61,8 @@ fn format_of(kind: &str) -> Option<Result<Format, String>> {
         "tar.bz2" | "tar.tbz2" => Some(Ok(Format::TarBz2)),
         "tar.xz" | "txz" => Some(Ok(Format::TarXz)),
         "gz" | "bz2" | "xz" => {
-            let reason = format!("a file compressed with {kind} is no archive: it cannot hold the files of a module");
+            let reason =
+                format!("a file compressed with {kind} is not an archive: it cannot contain the files of a module");
             Some(Err(reason))
         }
         _ => None,

@@ -21,7 +21,7 @@ enum Kind {
 }
 
 impl Checksum {
-    /// Reads `kind:hex`, or just the digits, whose number tells the kind.
+    /// Reads `kind:hex`, or just the digits, whose length determines the kind.
     pub(super) fn parse(given: &str) -> Result<Checksum, String> {
         let lower = given.to_ascii_lowercase();
         let (kind, digits) = match lower.split_once(':') {
@@ -29,7 +29,7 @@ impl Checksum {
             Some(("sha1", digits)) => (Some(Kind::Sha1), digits),
             Some(("sha256", digits)) => (Some(Kind::Sha256), digits),
             Some(("sha512", digits)) => (Some(Kind::Sha512), digits),
-            Some((kind, _)) => return Err(format!("there is no kind of checksum {kind:?}")),
+            Some((kind, _)) => return Err(format!("the checksum type {kind:?} is not supported")),
             None => (None, lower.as_str()),
         };
         let by_length = match digits.len() {

@@ -7,19 +7,19 @@ use super::address::Address;
 use super::checksum::Checksum;
 use crate::archive::{Limits, unpack};
 
-/// How deep directories may be within each other.
+/// Maximum nesting of directories.
 const DEEPEST: usize = 128;
 
-/// Brings a package of this machine: an archive is unpacked, a directory is linked to.
+/// Installs a package of this machine: an archive is unpacked, a directory is linked to.
 pub(super) fn fetch(mut address: Address, into: &Path) -> Result<(), String> {
     let format = address.take_format()?;
     let given = address.take("checksum").filter(|given| !given.is_empty());
     let url = &address.url;
-    let path = url.to_file_path().map_err(|()| format!("{:?} is no path of this machine", url.path()))?;
+    let path = url.to_file_path().map_err(|()| format!("{:?} is not a path of this machine", url.path()))?;
     let checksum = given.map(|given| checksum(&given, &path)).transpose()?;
     let found = fs::metadata(&path).map_err(|error| format!("{} could not be read: {error}", path.display()))?;
     match format {
-        Some(_) if found.is_dir() => Err(format!("{} is a directory, no archive", path.display())),
+        Some(_) if found.is_dir() => Err(format!("{} is a directory, not an archive", path.display())),
         Some(format) => {
             if let Some(checksum) = checksum {
                 checksum.check(&path)?;
@@ -100,7 +100,7 @@ fn copy_level(root: &Path, from: &Path, to: &Path, skipped: &Path, depth: usize)
             fs::create_dir_all(&target).map_err(uncopied)?;
             copy_level(root, &source, &target, skipped, depth + 1)?;
         } else if kind.is_symlink() {
-            // What leads nowhere is of no use, and what leads out must not be followed from another place.
+            // A dangling link is useless, and a link that leads out of the package must not be followed.
             let inside = fs::canonicalize(&source).is_ok_and(|real| real.starts_with(root));
             let leads_to = fs::read_link(&source).map_err(uncopied)?;
             if !inside || leads_to.is_absolute() {
@@ -144,7 +144,7 @@ pub fn find_subdir(package: &Path, pattern: &str) -> Result<PathBuf, String> {
     }
     match found.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(format!("there is no subdirectory {pattern:?} in the package")),
+        [] => Err(format!("the package does not contain a subdirectory {pattern:?}")),
         _ => Err(format!("several subdirectories of the package match {pattern:?}")),
     }
 }

@@ -19,7 +19,7 @@ use crate::archive::Limits;
 const ENDPOINT: &str = "https://storage.googleapis.com";
 const READ_SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_only";
 
-/// Brings an archive, or all objects of a directory.
+/// Downloads an archive, or all objects of a directory.
 pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path) -> Result<(), String> {
     let format = address.take_format()?;
     let checksum = address.take("checksum").filter(|given| !given.is_empty());
@@ -39,7 +39,7 @@ pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path) -> Res
     }
 }
 
-/// What an address names.
+/// Target of an address.
 struct Object {
     bucket: String,
     path: String,
@@ -154,7 +154,7 @@ impl<'f> Bucket<'f> {
         match response.is_success() {
             true => Ok(response),
             false => {
-                let reason = format!("{} answered \"{}\"", shown(&request.url), response.status_text());
+                let reason = format!("{} responded with \"{}\"", shown(&request.url), response.status_text());
                 Err(self.explained(&reason))
             }
         }
@@ -202,7 +202,7 @@ impl<'f> Bucket<'f> {
     }
 }
 
-/// Brings all objects below a path. Objects whose names only begin alike are not part of it.
+/// Downloads all objects below a path. Objects whose names only begin alike are not part of it.
 fn directory(fetcher: &Fetcher, bucket: &Bucket<'_>, object: &Object, into: &Path) -> Result<(), String> {
     let prefix = format!("{}/", object.path.trim_end_matches('/'));
     let names = bucket.list(&prefix, &Limits::default())?;

@@ -1,6 +1,6 @@
 //! Packages that are git repositories, by means of the program `git`.
 //!
-//! Invariant: nothing of an address can become an option of the program, and the program asks nobody for anything.
+//! Invariant: no part of an address can become an option of git, and git never prompts.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(super) fn fetch(url: &Url, into: &Path, environment: &Environment) -> Result
     if let Some(reference) = &reference
         && (reference.starts_with('-') || reference.chars().any(char::is_control))
     {
-        return Err(format!("{reference:?} is no state of a repository: it is not a possible name in git"));
+        return Err(format!("{reference:?} is not a valid git reference"));
     }
     create_parent(into)?;
     let key = key.map(|key| KeyFile::write(&key, &environment.temporary(), into)).transpose()?;
@@ -81,13 +81,13 @@ impl Git<'_> {
         let mut command = Command::new("git");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env("GIT_TERMINAL_PROMPT", "0");
-        // Where a hook of git runs us, these would lead to its repository.
+        // In a hook of git, these variables would lead to the repository of the hook.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX"] {
             command.env_remove(name);
         }
         if let Some(KeyFile(key)) = self.key {
             let ssh = self.environment.get("GIT_SSH_COMMAND").unwrap_or("ssh");
-            // Quotes as shells need them; our own path has none in it.
+            // Quotes as shells need them; our own path has no quotes in it.
             command.env("GIT_SSH_COMMAND", format!("{ssh} -i '{}'", key.display()));
         }
         if let Some(dir) = dir {
@@ -99,12 +99,10 @@ impl Git<'_> {
     fn run(&self, mut command: Command) -> Result<String, String> {
         let verb = command.get_args().next().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default();
         let output = command.output().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                "the program \"git\" is needed for this source, and it is not among the programs of this machine; install \
-                 it, and see that it is in a directory of PATH"
-                    .to_owned()
-            }
-            _ => format!("the program \"git\" could not be started: {error}"),
+            std::io::ErrorKind::NotFound => "this source requires git, which is not installed; install \
+                 it in a directory of PATH"
+                .to_owned(),
+            _ => format!("failed to start git: {error}"),
         })?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -135,7 +133,7 @@ impl Git<'_> {
     }
 }
 
-/// A key in a file that nobody else can read, for as long as it is needed.
+/// A private key file with restricted permissions, for as long as it is needed.
 struct KeyFile(PathBuf);
 
 impl KeyFile {
@@ -143,7 +141,8 @@ impl KeyFile {
         let raw = base64::engine::general_purpose::STANDARD.decode(encoded.replace(' ', "+"));
         let raw = raw.map_err(|_| "the argument \"sshkey\" is not a key in Base64".to_owned())?;
         let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| format!("there is no randomness: {error}"))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| format!("the random number generator of the system failed: {error}"))?;
         let name = format!("yuba-key-{:016x}", u64::from_ne_bytes(random));
         let dir = Some(temporary.to_owned()).filter(|dir| !dir.to_string_lossy().contains('\''));
         let path = dir.unwrap_or_else(|| beside.parent().unwrap_or(Path::new(".")).to_owned()).join(name);

@@ -1,4 +1,4 @@
-//! Users and passwords of hosts, as `curl` and others keep them: the file `.netrc`.
+//! Users and passwords of hosts from the file `.netrc`, as `curl` and other tools read it.
 
 use std::path::Path;
 

@@ -10,12 +10,12 @@ use super::web::Partial;
 use crate::archive::{Format, Limits, unpack};
 use crate::oci::{Descriptor, IMAGE_MANIFEST, Repository};
 
-/// What the manifest of a module package is for.
+/// Artifact type of the manifest of a module package.
 const ARTIFACT: &str = "application/vnd.opentofu.modulepkg";
-/// What the layer with the package is.
+/// Media type of the layer with the package.
 const LAYER: &str = "archive/zip";
 
-/// Brings a package.
+/// Downloads a package.
 pub(super) fn fetch(fetcher: &Fetcher, url: &Url, into: &Path) -> Result<(), String> {
     if url.scheme() != "oci" {
         return Err(format!("addresses of this kind begin with \"oci://\", not with {:?}", url.scheme()));
@@ -28,8 +28,12 @@ pub(super) fn fetch(fetcher: &Fetcher, url: &Url, into: &Path) -> Result<(), Str
             }
             "tag" | "digest" if value.is_empty() => return Err(format!("{name:?} must not be empty")),
             "tag" | "digest" => reference = Some(value.into_owned()),
-            "archive" => return Err("the kind of archive is not to be given: the manifest tells it".to_owned()),
-            other => return Err(format!("there is no argument {other:?} for this kind of source")),
+            "archive" => {
+                return Err(
+                    "the argument \"archive\" is not supported: the manifest determines the kind of archive".to_owned()
+                );
+            }
+            other => return Err(format!("the argument {other:?} is not supported for this kind of source")),
         }
     }
     let reference = reference.unwrap_or_else(|| "latest".to_owned());
@@ -41,7 +45,7 @@ pub(super) fn fetch(fetcher: &Fetcher, url: &Url, into: &Path) -> Result<(), Str
     fetch_from(&repository, &reference, into)
 }
 
-/// Brings the package of a tag or digest.
+/// Downloads the package of a tag or digest.
 pub(super) fn fetch_from(repository: &Repository, reference: &str, into: &Path) -> Result<(), String> {
     let manifest = repository.manifest(reference)?;
     let layer = select_layer(&manifest.bytes)?;
@@ -52,7 +56,7 @@ pub(super) fn fetch_from(repository: &Repository, reference: &str, into: &Path) 
 
 fn select_layer(manifest: &[u8]) -> Result<Descriptor, String> {
     let manifest: Json =
-        serde_json::from_slice(manifest).map_err(|error| format!("the manifest is no JSON: {error}"))?;
+        serde_json::from_slice(manifest).map_err(|error| format!("the manifest is not JSON: {error}"))?;
     let text = |name: &str| manifest.get(name).and_then(Json::as_str).unwrap_or_default();
     if text("mediaType") != IMAGE_MANIFEST {
         return Err(format!("this is not the manifest of a package, but {:?}", text("mediaType")));

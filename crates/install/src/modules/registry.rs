@@ -19,7 +19,7 @@ pub struct Registry {
     locations: HashMap<(String, String), Result<ModuleDownload, String>>,
 }
 
-/// Where the package of a version is.
+/// Location of the package of a version.
 #[derive(Clone, Debug)]
 pub enum PackageLocation {
     /// At an address of its own.
@@ -31,7 +31,7 @@ pub enum PackageLocation {
 /// An archive of a registry.
 #[derive(Clone, Debug)]
 pub struct Direct {
-    /// Where it is.
+    /// Its location.
     pub url: Url,
     /// Sent if the registry wants that.
     pub token: Option<Secret>,
@@ -39,17 +39,17 @@ pub struct Direct {
     pub subdir: Option<ecow::EcoString>,
 }
 
-/// What a registry says about a version, before the subdirectory.
+/// Response of a registry about a version, before the subdirectory.
 #[derive(Clone, Debug)]
 enum ModuleDownload {
     Indirect(RemoteModule),
     Direct(Url, bool),
 }
 
-/// Why a registry has no answer.
+/// Reason of a failed request to a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistryError {
-    /// There is no such module.
+    /// The module does not exist.
     NotFound,
     /// The answer makes no sense.
     Invalid,
@@ -81,16 +81,16 @@ impl Registry {
             200 => {}
             404 => return Err(RegistryError::NotFound),
             _ => {
-                let reason = format!("the registry answered \"{}\"", response.status_text());
+                let reason = format!("the registry responded with \"{}\"", response.status_text());
                 return Err(RegistryError::Failed(reason));
             }
         }
         let answer: Json = serde_json::from_slice(&response.body)
-            .map_err(|error| RegistryError::Failed(format!("the answer of the registry is no JSON: {error}")))?;
+            .map_err(|error| RegistryError::Failed(format!("the response of the registry is not JSON: {error}")))?;
         listed(&answer)
     }
 
-    /// Where a version of a module is.
+    /// Requests the location of a version of a module.
     pub fn location(&mut self, module: &RegistryModule, version: &str) -> Result<PackageLocation, String> {
         let key = (format!("{}/{}", module.host, module.for_registry()), version.to_owned());
         let known = match self.locations.get(&key) {
@@ -118,18 +118,18 @@ impl Registry {
             204 => indirect(header, &url),
             200 => {
                 let answer: Json = serde_json::from_slice(&response.body)
-                    .map_err(|error| format!("the answer of the registry is no JSON: {error}"))?;
+                    .map_err(|error| format!("the response of the registry is not JSON: {error}"))?;
                 let location = answer.get("location").and_then(Json::as_str).filter(|text| !text.is_empty());
                 match answer.get("use_registry_credentials") {
                     None | Some(Json::Null) => indirect(location.map(str::to_owned).or(header), &url),
                     Some(wanted) => {
-                        let location = location.ok_or("the registry does not say where the package is")?;
+                        let location = location.ok_or("the registry does not name the location of the package")?;
                         let url = url.join(location).map_err(|error| {
-                            format!("the registry says that the package is at {location:?}, which is no URL: {error}")
+                            format!("the registry names the location {location:?} of the package, which is not a URL: {error}")
                         })?;
                         if !matches!(url.scheme(), "http" | "https") || url.fragment().is_some() {
                             return Err(format!(
-                                "the registry says that the package is at {location:?}; that must be an \
+                                "the registry names {location:?} as the location of the package; it must be an \
                                                 http or https URL without a fragment"
                             ));
                         }
@@ -140,7 +140,7 @@ impl Registry {
                 }
             }
             404 => Err(format!("the registry does not have version {version}")),
-            _ => Err(format!("the registry answered \"{}\"", response.status_text())),
+            _ => Err(format!("the registry responded with \"{}\"", response.status_text())),
         }
     }
 
@@ -161,34 +161,34 @@ impl Registry {
     }
 }
 
-/// The versions in the answer of a registry. Those without a text are there too: somebody has to be told of them.
+/// The versions in the response of a registry. Invalid entries are included, so that they can be reported.
 fn listed(answer: &Json) -> Result<Vec<String>, RegistryError> {
-    let wrong = |what: &str| RegistryError::Failed(format!("in the answer of the registry {what}"));
+    let wrong = |what: &str| RegistryError::Failed(format!("in the response of the registry {what}"));
     let list = |json: Option<&Json>, what: &str| match json {
         None | Some(Json::Null) => Ok(Vec::new()),
         Some(Json::Array(list)) => Ok(list.clone()),
         Some(_) => Err(wrong(what)),
     };
     if !answer.is_object() {
-        return Err(wrong("there is no JSON object"));
+        return Err(wrong("it is not a JSON object"));
     }
-    let modules = list(answer.get("modules"), "\"modules\" is no array")?;
+    let modules = list(answer.get("modules"), "\"modules\" is not an array")?;
     let first = modules.first().ok_or(RegistryError::Invalid)?;
-    let versions = list(first.get("versions"), "\"versions\" is no array")?;
+    let versions = list(first.get("versions"), "\"versions\" is not an array")?;
     let text = |version: &Json| match version.get("version") {
         None | Some(Json::Null) => Ok(String::new()),
         Some(Json::String(text)) => Ok(text.clone()),
-        Some(_) => Err(wrong("a version is no text")),
+        Some(_) => Err(wrong("a version is not a string")),
     };
     versions.iter().map(text).collect()
 }
 
-/// Where a package is; relative to what was asked for, even if the question was sent on to somewhere else.
+/// Location of a package, relative to the original request, even after redirects.
 fn indirect(location: Option<String>, asked: &Url) -> Result<ModuleDownload, String> {
-    let location = location.ok_or("the registry does not say where the package is")?;
+    let location = location.ok_or("the registry does not name the location of the package")?;
     let is_relative = ["/", "./", "../"].iter().any(|start| location.starts_with(start));
     let wrong = |reason: &dyn std::fmt::Display| {
-        format!("the registry says that the package is at {location:?}, which is no address of a package: {reason}")
+        format!("the registry names the location {location:?} of the package, which is not a package address: {reason}")
     };
     let absolute = match is_relative {
         true => asked.join(&location).map_err(|error| wrong(&error))?.to_string(),

@@ -17,7 +17,7 @@ use crate::archive::{Format, Limits, unpack};
 /// The most objects of a directory.
 const MOST_OBJECTS: usize = 20_000;
 
-/// Brings an archive, or all objects below a prefix.
+/// Downloads an archive, or all objects below a prefix.
 pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path) -> Result<(), String> {
     let format = address.take_format()?;
     let checksum = address.take("checksum").filter(|given| !given.is_empty());
@@ -147,7 +147,7 @@ impl Source {
             false => Ok(()),
             true => Err(format!(
                 "the bucket {} has no objects below {prefix:?}. A single object has to be an archive: add the argument \
-                 \"archive\" if its name does not end like one",
+                 \"archive\" if its name does not have the extension of one",
                 self.bucket.name
             )),
         }

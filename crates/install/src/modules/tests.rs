@@ -12,7 +12,7 @@ use yuba_testkit::{Host, Reply, Sandbox};
 use super::*;
 use crate::Hosts;
 
-/// Those who speak to hosts, with files of a home directory.
+/// The clients of hosts, with files of a home directory.
 fn hosts(sandbox: &Sandbox) -> Hosts {
     let environment = [("HOME", sandbox.dir().display().to_string())].into_iter().collect();
     let settings = HttpSettings {
@@ -42,7 +42,7 @@ fn content(dir: &Path) -> String {
     names.join(" ")
 }
 
-/// Fetches a package; the names of its files, or why there are none.
+/// Fetches a package; returns the names of its files, or the error.
 fn fetch(sandbox: &Sandbox, source: &str) -> String {
     let remote = match RemoteModule::parse(source) {
         Ok(remote) => remote,
@@ -103,20 +103,20 @@ fn archives_and_pages_of_hosts() {
     let refused = format!("the checksum of what was downloaded is {sum}, but it should be {}", "0".repeat(64));
     check(&format!("/x.zip?{}", listed("/wrong-sums")), &refused);
     check(&format!("/plain?archive=zip&{}", listed("/sums")), "http://host/sums has no checksum for plain");
-    check(&format!("/x.zip?{}", listed("/none")), "http://host/none answered \"404 Not Found\"");
+    check(&format!("/x.zip?{}", listed("/none")), "http://host/none responded with \"404 Not Found\"");
     let elsewhere = "a list of checksums for an archive of a host has an http or https address, not \"/etc/passwd\"";
     check("/x.zip?checksum=file:/etc/passwd", elsewhere);
     check("/header", "deep.tf");
     check("/meta", "main.tf sub");
     check("/netrc.zip", "main.tf sub");
-    check("/loop", "http://host/loop leads on, after 10 other addresses that did the same");
-    check("/local", "the answer of a host must not lead to a file of this machine");
-    let nothing = "http://host/nothing?... is neither an archive nor a page that says where the package is: there is no header \
+    check("/loop", "http://host/loop names another address, after 10 addresses that did the same");
+    check("/local", "a host must not redirect to a file of this machine");
+    let nothing = "http://host/nothing?... is neither an archive nor a page that names the package: it has no header \
                    \"X-Terraform-Get\" and no meta tag \"terraform-get\"";
     check("/nothing", nothing);
-    check("/gone.zip", "http://host/gone.zip answered \"404 Not Found\"");
-    assert!(fetch(&sandbox, &host.url("/broken.zip")).contains("the archive is broken"));
-    assert!(fetch(&sandbox, &host.url("/x.gz")).contains("cannot hold the files of a module"));
+    check("/gone.zip", "http://host/gone.zip responded with \"404 Not Found\"");
+    assert!(fetch(&sandbox, &host.url("/broken.zip")).contains("the archive is damaged"));
+    assert!(fetch(&sandbox, &host.url("/x.gz")).contains("cannot contain the files of a module"));
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn other_kinds_are_refused_clearly() {
         ("gcs::https://example.com/storage/v1/b/k.zip", "is not an address of Google Cloud Storage"),
         ("gcs::https://www.googleapis.com/storage/v1/b", "is not an address of Google Cloud Storage"),
         ("hg::https://example.com/x", "Mercurial"),
-        ("nfs::https://example.com/x", "no way known to download from \"nfs\""),
+        ("nfs::https://example.com/x", "downloads from \"nfs\" are not supported"),
         ("git::ext::sh", "git cannot be used with \"ext\""),
-        ("git::https://127.0.0.1:1/x?ref=--upload-pack=x", "is no state of a repository"),
+        ("git::https://127.0.0.1:1/x?ref=--upload-pack=x", "is not a valid git reference"),
     ] {
         let actual = fetch(&sandbox, source);
         assert!(actual.contains(expect), "{source}: {actual}");
@@ -183,7 +183,7 @@ fn git_repositories() {
     let sandbox = Sandbox::new("", "//- repo/one.tf\n");
     let repo = sandbox.dir().join("repo");
     if !git(&repo, &["init", "-q"]) {
-        println!("skipped: there is no git on this machine");
+        println!("skipped: git is not installed");
         return;
     }
     let commit = |message: &str| git(&repo, &["add", "-A"]) && git(&repo, &["commit", "-q", "-m", message]);
@@ -337,15 +337,17 @@ fn packages_of_container_registries() {
     };
     assert_eq!(fetch("v1"), "main.tf");
     assert_eq!(fetch("other"), "this is not the package of a module, but \"other\"");
-    assert!(fetch("lying").starts_with("the registry of host/a/b sent something that is not sha256:000"));
+    assert!(fetch("lying").starts_with("the registry of host/a/b sent data that does not match sha256:000"));
     assert_eq!(fetch("none"), "the repository host/a/b does not have \"none\"");
-    assert_eq!(fetch("../x"), "\"../x\" is not a possible tag");
+    assert_eq!(fetch("../x"), "\"../x\" is not a valid tag");
     let false_digest = format!("sha256:{}", "1".repeat(64));
-    assert!(fetch(&false_digest).contains("sent a manifest that is not the one of digest"));
+    assert!(fetch(&false_digest).contains("sent a manifest that does not match the digest"));
     assert_eq!(repository.tags(), Ok(Some(vec!["v1".to_owned(), "v2".to_owned()])));
     assert_eq!(host.count("/token"), 1);
     let stranger = Repository::plain(hosts.services().client(), &host.name(), "a/b", None);
-    assert!(stranger.manifest("v1").is_err_and(|reason| reason.contains("demands credentials, and there are none")));
+    assert!(
+        stranger.manifest("v1").is_err_and(|reason| reason.contains("requires credentials, and none are configured"))
+    );
 }
 
 #[test]
@@ -367,7 +369,7 @@ fn archives_and_directories_of_s3() {
             "/bucket/?list-type=2&prefix=none%2F" => list(&[]),
             "/bucket/dir/a.tf" | "/bucket/dir/sub/b.tf" => Reply::ok("#"),
             _ => {
-                Reply { status: 404, ..Reply::ok("<Error><Code>NoSuchKey</Code><Message>not there</Message></Error>") }
+                Reply { status: 404, ..Reply::ok("<Error><Code>NoSuchKey</Code><Message>not found</Message></Error>") }
             }
         }
     });
@@ -380,7 +382,7 @@ fn archives_and_directories_of_s3() {
     assert_eq!(of("/bucket/a/plain", "&archive=zip&version=7"), "main.tf sub");
     assert_eq!(of("/bucket/dir", ""), "a.tf sub");
     for (path, query, expected) in [
-        ("/bucket/missing.zip", "", "NoSuchKey (404): not there"),
+        ("/bucket/missing.zip", "", "NoSuchKey (404): not found"),
         ("/bucket/none", "", "has no objects below \"none/\""),
         ("/bucket/evil", "", "cannot be a file of a module"),
         ("/bucket/a/x.zip", "&checksum=md5:00000000000000000000000000000000", "checksum"),
@@ -456,7 +458,7 @@ fn packages_come_from_google_cloud_storage() {
     };
     check("bucket/a/x.zip", "main.tf");
     check("bucket/a/x.zip#7", "main.tf");
-    check("bucket/a/x.zip#8", "answered \"404 Not Found\"; bucket \"bucket\" or the object does not exist");
+    check("bucket/a/x.zip#8", "responded with \"404 Not Found\"; bucket \"bucket\" or the object does not exist");
     check("bucket/a/x.zip#latest", "is not the generation of an object");
     check("bucket/a/x.zip?checksum=md5:00000000000000000000000000000000", "the checksum of what was downloaded is");
     check("bucket/a/mod", "main.tf sub dir");

@@ -17,7 +17,7 @@ const LONGEST_LIST: u64 = 4 << 20;
 /// The longest page that is searched for where the package is.
 const LONGEST_PAGE: u64 = 4 << 20;
 
-/// Brings an archive, or what a page leads to.
+/// Downloads an archive, or the package that a page names.
 pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path, hops: u32) -> Result<(), String> {
     let format = address.take_format()?;
     let given = address.take("checksum").filter(|given| !given.is_empty());
@@ -43,7 +43,7 @@ pub(super) fn checksum(fetcher: &Fetcher, given: &str, archive: &Url) -> Result<
     let asked = request(fetcher, url).at_most(LONGEST_LIST);
     let response = fetcher.services.client().get(&asked).map_err(|error| error.to_string())?;
     if !response.is_success() {
-        return Err(format!("{} answered \"{}\"", shown(&asked.url), response.status_text()));
+        return Err(format!("{} responded with \"{}\"", shown(&asked.url), response.status_text()));
     }
     let name = archive.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
     Checksum::listed(&String::from_utf8_lossy(&response.body), name)
@@ -81,11 +81,11 @@ pub(super) fn download(fetcher: &Fetcher, request: &Request, file: &Path) -> Res
     let response = client.download(request, file, &mut |_, _| {}).map_err(|error| error.to_string())?;
     match response.is_success() {
         true => Ok(()),
-        false => Err(format!("{} answered \"{}\"", shown(&request.url), response.status_text())),
+        false => Err(format!("{} responded with \"{}\"", shown(&request.url), response.status_text())),
     }
 }
 
-/// Brings the archive that a registry named as the package.
+/// Downloads the archive that a registry named as the package.
 pub(super) fn direct(fetcher: &Fetcher, location: &Direct, into: &Path) -> Result<(), String> {
     let file = Partial::beside(into)?;
     let request = Request::new(location.url.clone())
@@ -96,16 +96,16 @@ pub(super) fn direct(fetcher: &Fetcher, location: &Direct, into: &Path) -> Resul
     unpack(&file.0, format, into, Limits::default()).map_err(|error| format!("{}: {error}", shown(&location.url)))
 }
 
-/// Asks a page where the package is, and brings it.
+/// Requests a page that names the package, and downloads the package.
 fn page(fetcher: &Fetcher, mut url: Url, into: &Path, hops: u32) -> Result<(), String> {
     if hops >= MOST_HOPS {
-        return Err(format!("{} leads on, after {MOST_HOPS} other addresses that did the same", shown(&url)));
+        return Err(format!("{} names another address, after {MOST_HOPS} addresses that did the same", shown(&url)));
     }
     url.query_pairs_mut().append_pair("terraform-get", "1");
     let asked = request(fetcher, url).at_most(LONGEST_PAGE);
     let response = fetcher.services.client().get(&asked).map_err(|error| error.to_string())?;
     if !response.is_success() {
-        return Err(format!("{} answered \"{}\"", shown(&asked.url), response.status_text()));
+        return Err(format!("{} responded with \"{}\"", shown(&asked.url), response.status_text()));
     }
     let named = match response.header("x-terraform-get") {
         Some(named) if !named.is_empty() => Some(named.to_owned()),
@@ -113,13 +113,13 @@ fn page(fetcher: &Fetcher, mut url: Url, into: &Path, hops: u32) -> Result<(), S
     };
     let Some(named) = named else {
         return Err(format!(
-            "{} is neither an archive nor a page that says where the package is: there is no header \"X-Terraform-Get\" \
+            "{} is neither an archive nor a page that names the package: it has no header \"X-Terraform-Get\" \
              and no meta tag \"terraform-get\"",
             shown(&asked.url)
         ));
     };
     let wrong = |reason: &dyn std::fmt::Display| {
-        format!("{} leads to {named:?}, which is no address of a package: {reason}", shown(&asked.url))
+        format!("{} names {named:?} as its package, which is not a package address: {reason}", shown(&asked.url))
     };
     let absolute = match named.starts_with(['.', '/']) {
         true => response.url.join(&named).map_err(|error| wrong(&error))?.to_string(),
@@ -134,7 +134,7 @@ fn page(fetcher: &Fetcher, mut url: Url, into: &Path, hops: u32) -> Result<(), S
     files::copy_directory(&dir, into)
 }
 
-/// What `<meta name="terraform-get" content="...">` in the head of a page says.
+/// Content of `<meta name="terraform-get" content="...">` in the head of a page.
 fn meta_source(page: &str) -> Option<String> {
     let page = without_comments(page);
     let lower = page.to_ascii_lowercase();
@@ -178,7 +178,7 @@ fn attributes(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// A file or directory that is gone when it is not needed any more.
+/// A temporary file or directory, removed when it is dropped.
 pub(super) struct Partial(pub(super) PathBuf);
 
 impl Partial {
@@ -186,7 +186,8 @@ impl Partial {
     pub(super) fn beside(path: &Path) -> Result<Partial, String> {
         create_parent(path)?;
         let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| format!("there is no randomness: {error}"))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| format!("the random number generator of the system failed: {error}"))?;
         let name = format!(".fetch-{:016x}", u64::from_ne_bytes(random));
         Ok(Partial(path.parent().unwrap_or(Path::new(".")).join(name)))
     }

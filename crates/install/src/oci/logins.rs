@@ -12,7 +12,7 @@ use yuba_net::{Environment, Secret};
 use crate::CliConfig;
 use crate::cli_config::OciLogin;
 
-/// How to log in.
+/// Credentials.
 #[derive(Clone, Debug)]
 pub enum Login {
     /// With a name and a password.
@@ -78,7 +78,7 @@ pub(super) fn find(
     }
 }
 
-/// How well a prefix fits: the more of its parts, the better. None if it does not.
+/// Number of matching parts of a prefix: the more, the better. None if it does not match.
 fn specificity(prefix: &str, registry: &str, name: &str) -> Option<usize> {
     let mut parts = prefix.split('/');
     if parts.next() != Some(registry) {
@@ -138,10 +138,11 @@ fn entry_login(entry: &Json) -> Option<Login> {
     Some(Login::Basic(user.to_owned(), Secret::new(password.trim_end_matches('\0'))))
 }
 
-/// Asks a program that keeps credentials.
+/// Asks a credential helper.
 fn ask_helper(helper: &str, registry: &str) -> Result<Login, String> {
     let program = format!("docker-credential-{helper}");
-    let failed = |reason: &dyn std::fmt::Display| format!("the program {program:?} knows no credentials: {reason}");
+    let failed =
+        |reason: &dyn std::fmt::Display| format!("the credential helper {program:?} returned no credentials: {reason}");
     let mut command = Command::new(&program);
     command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| failed(&error))?;
@@ -156,7 +157,7 @@ fn ask_helper(helper: &str, registry: &str) -> Result<Login, String> {
             Ok(Login::Tokens { access: Secret::new(""), refresh: Some(Secret::new(token)) })
         }
         (true, Some(user), Some(password)) => Ok(Login::Basic(user.to_owned(), Secret::new(password))),
-        _ => Err(failed(&"it did not answer with a name and a secret")),
+        _ => Err(failed(&"its output has no user name and secret")),
     }
 }
 

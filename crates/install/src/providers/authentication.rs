@@ -7,13 +7,15 @@ use ecow::EcoString;
 use super::hash;
 use super::platform::Platform;
 use super::signature;
+pub use super::signature::ExpiredKeys;
+use crate::cli_config::TrustedHashes;
 
 /// Something that has to be true of an archive.
 #[derive(Clone, Debug)]
 pub enum PackageCheck {
-    /// What a registry says about the packages for all platforms: their sizes and hashes.
+    /// Sizes and hashes of the packages for all platforms, from a registry.
     Declared {
-        /// The platform at hand.
+        /// The present platform.
         platform: Platform,
         /// The SHA-256 sum that it declares for the archive elsewhere.
         sum: [u8; 32],
@@ -39,23 +41,23 @@ pub enum PackageCheck {
         signature: Vec<u8>,
         /// Keys of the publisher, as the registry gives them.
         keys: Vec<String>,
-        /// Whether it is an error if there is no key at all.
+        /// Whether it is an error if there are no keys at all.
         required: bool,
-        /// Whether keys that have expired are refused.
-        refuse_expired: bool,
+        /// Whether keys that have expired count.
+        expired_keys: ExpiredKeys,
     },
     /// The archive has one of these hashes.
     AnyHash {
-        /// The platform at hand.
+        /// The present platform.
         platform: Platform,
         /// The hashes.
         hashes: Vec<EcoString>,
-        /// Whether all of them are taken for granted if one is right.
-        trust_all: bool,
+        /// Which of them are trusted if one is right.
+        trusted: TrustedHashes,
     },
 }
 
-/// What is known about the hashes of a package.
+/// Known hashes of a package.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackageAuthentication {
     hashes: BTreeMap<EcoString, Known>,
@@ -70,10 +72,10 @@ struct Known {
     platform: Option<Platform>,
 }
 
-/// What is known about an archive: computed once.
+/// Known sums of an archive: computed once.
 #[derive(Clone, Debug)]
 pub struct ArchiveFacts {
-    /// The SHA-256 sum, where anybody has asked for it.
+    /// The SHA-256 sum, where it was requested.
     pub sum: Option<[u8; 32]>,
     /// The size in bytes.
     pub size: u64,
@@ -107,7 +109,7 @@ impl PackageAuthentication {
         self.hashes.iter().filter(|(_, known)| is(known)).map(|(hash, _)| hash.clone()).collect()
     }
 
-    /// Whether anybody has signed it.
+    /// Whether it is signed.
     pub fn is_signed(&self) -> bool {
         self.any(|known| !known.signed_by.is_empty())
     }
@@ -143,12 +145,14 @@ impl PackageAuthentication {
         self.some(|known| known.locally)
     }
 
-    /// The hashes that somebody stands for: by a signature where one is required.
-    pub fn vouched(&self, signature_required: bool) -> Vec<EcoString> {
-        self.some(|known| match signature_required {
-            true => !known.signed_by.is_empty(),
-            false => known.by_registry || known.by_mirror,
-        })
+    /// The hashes that have a valid signature.
+    pub fn signed(&self) -> Vec<EcoString> {
+        self.some(|known| !known.signed_by.is_empty())
+    }
+
+    /// The hashes that a registry or a mirror lists, with or without a signature.
+    pub fn listed(&self) -> Vec<EcoString> {
+        self.some(|known| known.by_registry || known.by_mirror)
     }
 
     /// The hashes of the package for a platform that can be trusted.
@@ -171,7 +175,7 @@ pub fn needs_h1(checks: &[PackageCheck]) -> bool {
     )
 }
 
-/// The hashes that an archive will have one of: of the archive where that is said, of its files otherwise.
+/// The possible hashes of an archive: of the archive itself if they are known, otherwise of its files.
 pub fn announced(checks: &[PackageCheck]) -> Vec<EcoString> {
     let hashes = |check: &PackageCheck| match check {
         PackageCheck::Sum(_, sum) => vec![hash::of_archive_sum(sum)],
@@ -224,10 +228,10 @@ fn one(check: &PackageCheck, archive: &ArchiveFacts) -> Result<PackageAuthentica
             verdict.hashes.insert(got, known);
             Ok(verdict)
         }
-        PackageCheck::Signed { document, signature, keys, required, refuse_expired } => {
+        PackageCheck::Signed { document, signature, keys, required, expired_keys } => {
             let mut signed_by = BTreeSet::new();
             if *required || !keys.is_empty() {
-                let key = signature::check(document, signature, keys, *refuse_expired).map_err(|reason| {
+                let key = signature::check(document, signature, keys, *expired_keys).map_err(|reason| {
                     format!("the provider is not signed with a valid signing key; please contact the provider author ({reason})")
                 })?;
                 signed_by.insert(key);
@@ -239,7 +243,7 @@ fn one(check: &PackageCheck, archive: &ArchiveFacts) -> Result<PackageAuthentica
             }
             Ok(verdict)
         }
-        PackageCheck::AnyHash { platform, hashes, trust_all } => any_hash(platform, hashes, *trust_all, archive),
+        PackageCheck::AnyHash { platform, hashes, trusted } => any_hash(platform, hashes, *trusted, archive),
     }
 }
 
@@ -263,39 +267,39 @@ fn check_listed(document: &[u8], file: &str, sum: &[u8; 32]) -> Result<(), Strin
         let (listed, name) = (words.next()?, words.next()?);
         (name == file).then(|| listed.to_owned())
     });
-    let Some(listed) = line else { return Err(format!("the list of checksums has none for {file:?}")) };
+    let Some(listed) = line else { return Err(format!("the list of checksums does not contain {file:?}")) };
     match hash::parse_sum(&listed) {
         Some(listed) if listed == *sum => Ok(()),
         Some(_) => {
             Err(format!("the list of checksums has {listed} for {file:?}, and the registry {} itself", hash::hex(sum)))
         }
-        None => Err(format!("the list of checksums has {listed:?} for {file:?}, which is no SHA-256 sum")),
+        None => Err(format!("the list of checksums has {listed:?} for {file:?}, which is not a SHA-256 sum")),
     }
 }
 
-/// Requires one of the expected checksums. The others are trusted if the caller says so.
+/// Requires one of the expected checksums. The other ones are trusted if the caller says so.
 fn any_hash(
     platform: &Platform,
     hashes: &[EcoString],
-    trust_all: bool,
+    trusted: TrustedHashes,
     archive: &ArchiveFacts,
 ) -> Result<PackageAuthentication, String> {
     let checkable: Vec<&EcoString> = hashes.iter().filter(|hash| is_checkable(hash)).collect();
     if checkable.is_empty() {
-        return Err("its checksums are in formats that this version of Yuba does not know".to_owned());
+        return Err("its checksums are in formats that this version of Yuba does not support".to_owned());
     }
     let zip = archive.sum.as_ref().map(hash::of_archive_sum);
     let is_right = |hash: &EcoString| zip.as_ref() == Some(hash) || archive.h1.as_ref() == Some(hash);
     if !checkable.iter().any(|hash| is_right(hash)) {
         return Err(match checkable.as_slice() {
             [only] => format!("the package does not have the expected checksum {only}"),
-            _ => "the package has none of the expected checksums".to_owned(),
+            _ => "the checksum of the package does not match any expected checksum".to_owned(),
         });
     }
     let mut verdict = PackageAuthentication::default();
     for hash in checkable {
         let locally = is_right(hash);
-        if locally || trust_all {
+        if locally || trusted == TrustedHashes::All {
             let platform = Some(platform.clone());
             let known = Known { locally, by_mirror: !locally, platform, ..Known::default() };
             verdict.hashes.insert(hash.clone(), known);

@@ -13,18 +13,18 @@ use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
 use super::registry::{Registry, Signing};
 use super::source::{PackageSource, PackageSources, Pattern, Rule};
-use crate::cli_config::{CliConfig, InstallationMethod, Location};
+use crate::cli_config::{CliConfig, InstallationMethod, Location, TrustedHashes};
 
-/// What all package sources need.
+/// Shared inputs of all package sources.
 #[derive(Clone)]
 pub struct Means {
-    /// What people want.
+    /// Settings.
     pub config: Arc<CliConfig>,
     /// Hosts.
     pub services: Arc<Services>,
-    /// How strict to be with signatures.
+    /// Strictness about signatures.
     pub signing: Signing,
-    /// How often a download is tried again, where that is said.
+    /// Number of retries of a download, if set.
     pub retries: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Means {
 
     /// A network mirror, or why there cannot be one.
     pub fn network_mirror(&self, url: &str) -> Result<NetworkMirror, String> {
-        NetworkMirror::new(url, self.services.clone(), false, self.retries)
+        NetworkMirror::new(url, self.services.clone(), TrustedHashes::Verified, self.retries)
     }
 }
 
@@ -74,7 +74,7 @@ fn explicit(means: &Means, methods: &[InstallationMethod], environment: &Environ
             Location::Direct => PackageSource::Registry(Registry::new(means.services.clone(), means.signing, retries)),
             Location::FilesystemMirror(path) => PackageSource::Local(LocalMirror::new(path.clone())),
             Location::NetworkMirror(url) => {
-                match NetworkMirror::new(url, means.services.clone(), method.trust_all_hashes, retries) {
+                match NetworkMirror::new(url, means.services.clone(), method.trusted_hashes, retries) {
                     Ok(mirror) => PackageSource::Network(mirror),
                     Err(reason) => {
                         problems.push(diagnostics::mirror_url(&reason));
@@ -112,7 +112,7 @@ fn usual(means: &Means, dir: &Path, environment: &Environment) -> PackageSources
     let mut rules = Vec::new();
     for dir in dirs.into_iter().filter(|dir| dir.is_dir()) {
         let mirror = LocalMirror::new(dir);
-        // What cannot be read now is reported when it is needed.
+        // A directory that cannot be read now is reported when it is needed.
         exclude.extend(mirror.providers().unwrap_or_default().iter().map(Pattern::exactly));
         rules.push(Rule { source: PackageSource::Local(mirror), include: Vec::new(), exclude: Vec::new() });
     }

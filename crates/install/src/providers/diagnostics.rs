@@ -229,7 +229,7 @@ pub fn registry_warnings(provider: &ProviderSource, warnings: &[String]) -> Diag
     Diagnostic::new(&REGISTRY_WARNINGS, detail)
 }
 
-/// When overrides of providers are reported.
+/// Moment of the report about overrides of providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverridesSeen {
     /// By `init`, which does not install these providers.

@@ -1,4 +1,4 @@
-//! Brings a package to its place: verified, whole or not at all, and hashed once.
+//! Installs a package: verified, whole or not at all, and hashed once.
 
 use std::fs;
 use std::io;
@@ -19,19 +19,19 @@ use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::archive::{self, Limits};
 
-/// Where a package is before it is in its place.
+/// Directory of a package before it moves to its final directory.
 const NEW: &str = "new";
 
 /// A package that has arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
-    /// Who stands for it; nobody for one from a directory.
+    /// The signer; none for a package from a directory.
     pub(crate) verdict: Option<PackageAuthentication>,
     /// The hash of its files.
     pub(crate) hash: EcoString,
 }
 
-/// What a package is, and where it goes.
+/// A package and its destination.
 pub(crate) struct Delivery<'a> {
     /// The provider.
     pub(crate) provider: &'a ProviderSource,
@@ -39,11 +39,11 @@ pub(crate) struct Delivery<'a> {
     pub(crate) version: &'a ProviderVersion,
     /// The directory of packages.
     pub(crate) base: &'a PackageDir,
-    /// The place of the package below it.
+    /// The directory of the package below it.
     pub(crate) target: &'a Path,
     /// Hashes of which the package must have one, if there are any.
     pub(crate) allowed: &'a [EcoString],
-    /// What is known of packages.
+    /// Caches of packages.
     pub(crate) verified: &'a Verified,
     /// Packages that were unpacked before.
     pub(crate) kept: &'a UnpackedPackages,
@@ -52,7 +52,7 @@ pub(crate) struct Delivery<'a> {
 }
 
 impl Delivery<'_> {
-    /// Brings the package; the reason why it fails is in words that end no sentence.
+    /// Installs the package; fails with a reason that is part of a sentence.
     pub(crate) fn bring(&self, offer: &Offer, progress: DownloadProgress<'_>) -> Result<Arrival, String> {
         match &offer.at {
             PackageContent::Dir(dir) => self.link(dir),
@@ -90,7 +90,7 @@ impl Delivery<'_> {
         bring: impl FnOnce(&Path) -> Result<(), String>,
     ) -> Result<Arrival, String> {
         let staging = self.staging()?;
-        // Where the lock file has other hashes, they may be right for the archive all the same.
+        // The lock file may have other hashes that match the archive all the same.
         let known = authentication::announced(checks).iter().find_map(|hash| self.kept.of_hash(hash));
         if let Some(facts @ ArchiveFacts { h1: Some(h1), .. }) = &known
             && self.is_allowed(facts)
@@ -104,14 +104,14 @@ impl Delivery<'_> {
         self.unpack(&staging, &file, facts, checks, None)
     }
 
-    /// What can be known of an archive without unpacking it.
+    /// Facts about an archive that do not require unpacking.
     fn facts(
         &self,
         path: &Path,
         checks: &[PackageCheck],
         sum: impl Fn(&Path) -> io::Result<[u8; 32]>,
     ) -> Result<ArchiveFacts, String> {
-        // Where nobody asks for the sum of the archive, the hash of its files is enough.
+        // Where the sum of the archive is not needed, the hash of its files is enough.
         let is_asked = !checks.is_empty() || self.allowed.iter().any(|allowed| allowed.starts_with("zh:"));
         let facts = || -> io::Result<ArchiveFacts> {
             let sum = is_asked.then(|| sum(path)).transpose()?;
@@ -139,7 +139,7 @@ impl Delivery<'_> {
         format!(
             "the {which} package for {provider} {version} doesn't match any of the checksums previously recorded in the \
              dependency lock file. If the lock file was made on another platform, run \"yuba providers lock\" with \
-             -platform for each platform that you use; if not, somebody has changed the package"
+             -platform for each platform that you use; if not, the package has been changed"
         )
     }
 
@@ -152,7 +152,7 @@ impl Delivery<'_> {
             return Err(format!("{} would have to be installed from itself", dir.display()));
         }
         let contents = self.verified.look(dir).map_err(unusable)?;
-        // The archive is not there, so its hash cannot be checked.
+        // The archive is not available, so its hash cannot be checked.
         let mut checkable = self.allowed.iter().filter(|hash| !hash.starts_with("zh:")).peekable();
         if checkable.peek().is_some() && !checkable.any(|allowed| *allowed == contents.hash) {
             return Err(self.not_locked("local"));
@@ -168,7 +168,7 @@ impl Delivery<'_> {
         if let Some(parent) = self.target.parent() {
             fs::create_dir_all(parent)?;
         }
-        // Where there is nothing yet, a link is there in one step.
+        // Where the directory does not exist, a link is created in one step.
         if symlink(&shown, self.target).is_ok() {
             return Ok(());
         }
@@ -203,7 +203,7 @@ impl Delivery<'_> {
         let sums = named(&new, sums).map_err(|error| format!("the unpacked files cannot be read: {error}"))?;
         facts.h1 = Some(hash::of_sums(sums.iter().map(|(name, sum)| (name, *sum))));
         let arrival = self.settle(staging, &facts, checks, verdict)?;
-        // What was changed in the meantime may be another archive now.
+        // A changed file may be another archive now.
         if state.is_none_or(|before| State::of(path).is_ok_and(|now| now == *before)) {
             self.kept.keep(self.target, &facts, state);
         }
@@ -215,7 +215,7 @@ impl Delivery<'_> {
         Ok(arrival)
     }
 
-    /// Puts unpacked files into their place, after all checks that were not made before.
+    /// Moves unpacked files to their directory, after all checks that were not made before.
     fn settle(
         &self,
         staging: &Staging,
@@ -235,7 +235,7 @@ impl Delivery<'_> {
             return match self.verified.look(self.target) {
                 Ok(existing) if existing.hash == hash => Ok(self.arrival(verdict, checks, hash)),
                 Ok(_) => Err(format!(
-                    "what is in {} already is not what the package has in it; does it contain local modifications? \
+                    "the content of {} differs from the package and may contain local modifications. \
                      Remove the directory to install the package again",
                     self.target.display()
                 )),

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::summing::{self, Message};
 
-/// How deep the directories of a package may be nested.
+/// Maximum nesting of directories of a package.
 const MAX_DEPTH: usize = 64;
 
 /// The hash `h1:` of an unpacked package: of the names and contents of all its files.

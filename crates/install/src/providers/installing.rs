@@ -1,7 +1,8 @@
 //! Selects versions of providers and installs their packages: what `init` and `providers lock` do.
 //!
 //! A provider whose locked version is installed already costs a look at its files: nothing is asked, nothing is hashed.
-//! Everything else happens for several providers at a time. A failure of one does not keep the others from being installed.
+//! All other work happens for several providers at a time. A failure of one does not prevent the installation of the
+//! others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,15 +24,15 @@ use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::lock_file::{LockFile, ProviderLock};
 
-/// What to install.
+/// Providers to install.
 pub struct InstallRequest<'a> {
     /// The providers, and what is demanded of their versions. Built-in ones are not among them.
     pub needed: &'a BTreeMap<ProviderSource, ProviderConstraints>,
-    /// Those of them that somebody else runs.
+    /// Those of them that are attached to a running process.
     pub others: &'a BTreeSet<ProviderSource>,
-    /// What was selected before.
+    /// Previous selections.
     pub locks: &'a LockFile,
-    /// Where packages come from.
+    /// Sources of packages.
     pub sources: &'a PackageSources,
     /// For packages from elsewhere.
     pub client: &'a HttpClient,
@@ -41,11 +42,11 @@ pub struct InstallRequest<'a> {
     pub platform: &'a Platform,
     /// A directory of packages that working directories share.
     pub cache: Option<&'a Cache>,
-    /// How.
+    /// Installation mode.
     pub mode: SelectionPolicy,
-    /// How strict to be with signatures.
+    /// Strictness about signatures.
     pub signing: Signing,
-    /// What is known of packages.
+    /// Caches of packages.
     pub verified: &'a Verified,
     /// Packages that were unpacked before.
     pub kept: &'a UnpackedPackages,
@@ -54,31 +55,31 @@ pub struct InstallRequest<'a> {
 /// A directory of packages that working directories share.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    /// Where it is.
+    /// Its directory.
     pub dir: PathBuf,
-    /// Use what is there even if that leaves the lock file incomplete.
+    /// Use existing packages even if that leaves the lock file incomplete.
     pub may_break_lock_file: bool,
 }
 
-/// How to treat what was selected before.
+/// Treatment of previous selections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectionPolicy {
     /// It stays.
     Keep,
     /// The newest versions are selected.
     Upgrade,
-    /// It stays, and its hashes are found out anew.
+    /// It stays, and its hashes are computed again.
     Rehash,
 }
 
-/// What is going on.
+/// Progress events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallEvent {
     /// A locked version is used.
     Reusing(ProviderSource),
     /// A version is looked for.
     Finding(ProviderSource, ProviderConstraints),
-    /// It is there already.
+    /// It is installed already.
     Present {
         /// The provider.
         provider: ProviderSource,
@@ -98,7 +99,7 @@ pub enum InstallEvent {
     },
     /// It comes from the shared directory.
     FromCache(ProviderSource, ProviderVersion),
-    /// Somebody else has locked the shared directory for long.
+    /// Another process has locked the shared directory for long.
     Waiting(PathBuf),
     /// A download goes on.
     Progress {
@@ -115,7 +116,7 @@ pub enum InstallEvent {
         provider: ProviderSource,
         /// Its version.
         version: ProviderVersion,
-        /// Who stands for it, in a word.
+        /// Kind of signer, in a word.
         verdict: &'static str,
         /// The keys it is signed with.
         keys: String,
@@ -126,20 +127,20 @@ pub enum InstallEvent {
     Signed,
 }
 
-/// What came of it.
+/// Result.
 #[derive(Clone, Debug, Default)]
 pub struct InstallOutcome {
-    /// What is selected now. Without providers that failed there is no reason to keep it.
+    /// The new selection. If providers failed, it is incomplete and need not be saved.
     pub locks: LockFile,
-    /// What went wrong.
+    /// Errors.
     pub failures: BTreeMap<ProviderSource, Failure>,
-    /// What registries have to say.
+    /// Warnings of registries.
     pub warnings: BTreeMap<ProviderSource, Vec<String>>,
     /// Providers whose hashes are known for this platform only.
     pub incomplete: Vec<ProviderSource>,
 }
 
-/// What went wrong with a provider.
+/// An error of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It is not known which versions there are.
@@ -154,7 +155,7 @@ pub enum Failure {
     Link(ProviderVersion, String),
 }
 
-/// What came of one provider.
+/// Result for one provider.
 struct Done {
     version: ProviderVersion,
     hashes: Vec<EcoString>,
@@ -204,11 +205,11 @@ pub fn install(request: &InstallRequest<'_>, emit: &mut dyn FnMut(InstallEvent))
     outcome
 }
 
-/// Where those who work tell what is going on.
+/// Receives progress events of the workers.
 type Emit<'a> = &'a (dyn Fn(InstallEvent) + Sync);
 
 impl InstallRequest<'_> {
-    /// What stays selected of a provider.
+    /// Remaining selection of a provider.
     fn locked(&self, provider: &ProviderSource) -> Option<&ProviderLock> {
         self.locks.providers.get(provider).filter(|_| self.mode != SelectionPolicy::Upgrade)
     }
@@ -270,7 +271,7 @@ impl Job<'_> {
         let (provider, version, constraints) = (self.provider, &lock.version, &request.needed[self.provider]);
         if !constraints.allows(version) {
             let reason = match constraints.is_empty() {
-                true => "is a pre-release, and no version constraint names it any more".to_owned(),
+                true => "is a pre-release, and version constraints no longer name it".to_owned(),
                 false => format!("does not match configured version constraint {constraints}"),
             };
             return Err(Failure::Select(format!(
@@ -278,7 +279,7 @@ impl Job<'_> {
             )));
         }
         self.check_specified(version)?;
-        // What is here already need not be anywhere else.
+        // An installed package need not be available elsewhere.
         let bases = [Some(request.base.path.as_path()), request.cache.map(|cache| cache.dir.as_path())];
         let is_here = |base: &Path| package::unpacked(base, provider, version, request.platform).is_dir();
         if bases.into_iter().flatten().any(is_here) {
@@ -390,8 +391,11 @@ impl Job<'_> {
         local.push(arrival.hash.clone());
         local.sort();
         local.dedup();
-        let vouched = verdict.vouched(request.signing.is_required(self.provider));
-        // Where others have given hashes before, they know what they do.
+        let vouched = match request.signing.is_required(self.provider) {
+            true => verdict.signed(),
+            false => verdict.listed(),
+        };
+        // Hashes from other tools in the lock file are trusted.
         let is_incomplete = vouched.is_empty() && (lock.is_none() || known.is_empty() || local == known);
         self.emit(InstallEvent::Installed {
             provider: self.provider.clone(),
@@ -404,7 +408,7 @@ impl Job<'_> {
         Ok(Done { version: version.clone(), hashes, is_incomplete, is_signed: verdict.is_signed() })
     }
 
-    /// What somebody else has installed in the meantime.
+    /// Package installed by another process in the meantime.
     fn already(&self, target: &Path, allowed: &[EcoString], cache: Option<&Cache>) -> Option<Arrival> {
         if cache.is_some_and(|cache| cache.may_break_lock_file) && allowed.is_empty() {
             return Some(Arrival { verdict: None, hash: self.hash(target)? });

@@ -19,9 +19,9 @@ use super::source::{Offer, PackageContent, QueryError, Versions};
 #[derive(Debug)]
 pub struct LocalMirror {
     dir: PathBuf,
-    /// Where that really is.
+    /// Its canonical path.
     base: OnceLock<PathBuf>,
-    /// What was found of each provider, so that every directory is read once.
+    /// Packages of each provider, so that every directory is read once.
     found: Mutex<BTreeMap<ProviderSource, Arc<[Found]>>>,
 }
 
@@ -30,7 +30,7 @@ pub struct LocalMirror {
 pub struct Found {
     /// Its version.
     pub version: ProviderVersion,
-    /// What it is made for.
+    /// Its platform.
     pub platform: Platform,
     /// The directory or archive.
     pub path: PathBuf,
@@ -44,7 +44,7 @@ impl LocalMirror {
         LocalMirror { dir, base: OnceLock::new(), found: Mutex::default() }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -87,7 +87,7 @@ impl LocalMirror {
         if let Some(found) = found().get(provider) {
             return Ok(found.clone());
         }
-        // A mirror that does not exist is a mistake; one without the provider is not.
+        // A mirror that does not exist is an error; one without the provider is not.
         let base = self.base().map_err(|error| self.unreadable(&self.dir, &error))?;
         let dir = directory(base, provider);
         let packages = self.packages_in(&dir, provider).map_err(|error| self.unreadable(&dir, &error))?;
@@ -186,7 +186,7 @@ struct Entry {
     is_dir: bool,
 }
 
-/// What is in a directory, by name; nothing if there is none.
+/// Entries of a directory, by name; empty if it does not exist.
 fn entries(dir: &Path) -> io::Result<Vec<Entry>> {
     let found = match fs::read_dir(dir) {
         Ok(found) => found,

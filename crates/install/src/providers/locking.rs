@@ -19,25 +19,25 @@ use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::lock_file::{LockFile, ProviderLock};
 
-/// What to lock.
+/// Providers to lock.
 pub struct ProviderLockRequest<'a> {
     /// The providers, and what is demanded of their versions.
     pub needed: &'a BTreeMap<ProviderSource, ProviderConstraints>,
-    /// What was selected before.
+    /// Previous selections.
     pub locks: &'a LockFile,
-    /// Where packages come from.
+    /// Sources of packages.
     pub sources: &'a PackageSources,
     /// For packages from elsewhere.
     pub client: &'a HttpClient,
     /// For which platforms.
     pub platforms: &'a [Platform],
-    /// How strict to be with signatures.
+    /// Strictness about signatures.
     pub signing: Signing,
     /// The directory for temporary files.
     pub temporary: &'a Path,
 }
 
-/// What is going on.
+/// Progress events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockEvent {
     /// A package is fetched.
@@ -48,7 +48,7 @@ pub enum LockEvent {
     Obtained(ProviderSource, Platform, Change),
 }
 
-/// What is new.
+/// Changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The provider.

@@ -24,11 +24,11 @@ use super::staging::Staging;
 use crate::archive::{self, Limits};
 use crate::lock_file::LockFile;
 
-/// What to copy.
+/// Providers to copy.
 pub struct MirrorRequest<'a> {
     /// The providers, and what is demanded of their versions.
     pub needed: &'a BTreeMap<ProviderSource, ProviderConstraints>,
-    /// What was selected before: it counts, where there is anything.
+    /// Previous selections: they take precedence.
     pub locks: &'a LockFile,
     /// From where.
     pub registry: &'a Registry,
@@ -36,11 +36,11 @@ pub struct MirrorRequest<'a> {
     pub client: &'a HttpClient,
     /// For which platforms.
     pub platforms: &'a [Platform],
-    /// Where to.
+    /// Target directory.
     pub dir: &'a Path,
 }
 
-/// What is going on.
+/// Progress events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MirrorEvent {
     /// A provider is built in.
@@ -55,7 +55,7 @@ pub enum MirrorEvent {
     Authenticated(ProviderSource, ProviderVersion, Platform, &'static str),
 }
 
-/// Why a version was selected.
+/// Reason for the selection of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The lock file says so.
@@ -135,7 +135,7 @@ fn select(
     }
 }
 
-/// Downloads and checks a package, and puts it at its place.
+/// Downloads and checks a package, and moves it to its directory.
 fn copy(
     request: &MirrorRequest<'_>,
     provider: &ProviderSource,

@@ -12,30 +12,31 @@ use super::authentication::PackageCheck;
 use super::platform::Platform;
 use super::registry::{below, texts};
 use super::source::{Offer, PackageContent, QueryError, Versions};
+use crate::cli_config::TrustedHashes;
 
 /// A network mirror.
 #[derive(Clone)]
 pub struct NetworkMirror {
     base: Url,
     services: Arc<Services>,
-    trust_all_hashes: bool,
+    trusted_hashes: TrustedHashes,
     retries: Option<u32>,
 }
 
 impl NetworkMirror {
-    /// At a URL, or why it cannot be there.
+    /// At a URL, or the reason why the URL is invalid.
     pub fn new(
         url: &str,
         services: Arc<Services>,
-        trust_all_hashes: bool,
+        trusted_hashes: TrustedHashes,
         retries: Option<u32>,
     ) -> Result<NetworkMirror, String> {
-        let base = Url::parse(url).map_err(|error| format!("{url:?} is no URL: {error}"))?;
+        let base = Url::parse(url).map_err(|error| format!("{url:?} is not a URL: {error}"))?;
         let is_loopback = matches!(base.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
         if base.host_str().is_none() || !(base.scheme() == "https" || base.scheme() == "http" && is_loopback) {
             return Err(format!("{:?} cannot be a mirror: it must be an https URL", yuba_net::http::shown(&base)));
         }
-        Ok(NetworkMirror { base, services, trust_all_hashes, retries })
+        Ok(NetworkMirror { base, services, trusted_hashes, retries })
     }
 
     /// For people.
@@ -51,7 +52,7 @@ impl NetworkMirror {
         }
         let body = self.json(provider, &response)?;
         let names = body["versions"].as_object().into_iter().flatten().map(|(name, _)| name);
-        // Others may list what means nothing here.
+        // Names that are not versions are skipped: a mirror may list them for other tools.
         let mut list: Vec<ProviderVersion> = names.filter_map(|name| ProviderVersion::parse(name).ok()).collect();
         list.sort();
         Ok(Versions { list, warnings: Vec::new() })
@@ -74,16 +75,16 @@ impl NetworkMirror {
         let text = archive["url"].as_str().unwrap_or_default();
         let url = match response.url.join(text) {
             Ok(url) if !text.is_empty() && matches!(url.scheme(), "http" | "https") => url,
-            _ => return Err(self.failed(provider, &format!("{text:?} is no URL of a package"))),
+            _ => return Err(self.failed(provider, &format!("{text:?} is not a URL of a package"))),
         };
         let mut hashes = Vec::new();
         for (name, archive) in archives {
-            if !self.trust_all_hashes && *name != platform.to_string() {
+            if self.trusted_hashes == TrustedHashes::Verified && *name != platform.to_string() {
                 continue;
             }
             for hash in texts(&archive["hashes"]) {
                 if !hash.contains(':') {
-                    return Err(self.failed(provider, &format!("{hash:?} is no hash")));
+                    return Err(self.failed(provider, &format!("{hash:?} is not a hash")));
                 }
                 hashes.push(EcoString::from(hash));
             }
@@ -91,12 +92,12 @@ impl NetworkMirror {
         let checks = match hashes.is_empty() {
             true => Vec::new(),
             false => {
-                vec![PackageCheck::AnyHash { platform: platform.clone(), hashes, trust_all: self.trust_all_hashes }]
+                vec![PackageCheck::AnyHash { platform: platform.clone(), hashes, trusted: self.trusted_hashes }]
             }
         };
         let mut request = Request::new(url.clone());
         request.retries = self.retries;
-        // The mirror itself may want to know who we are; nobody else.
+        // Credentials are sent to the mirror itself, never to other hosts.
         if url.origin() == self.base.origin() {
             request = request.with_token(self.token());
         }
@@ -128,7 +129,10 @@ impl NetworkMirror {
                 Some("application/json") => Ok(response),
                 other => {
                     let other = other.unwrap_or("nothing");
-                    Err(self.failed(provider, &format!("its answer is {other:?} instead of \"application/json\"")))
+                    Err(self.failed(
+                        provider,
+                        &format!("its response has the type {other:?} instead of \"application/json\""),
+                    ))
                 }
             },
             404 => Ok(response),
@@ -136,13 +140,13 @@ impl NetworkMirror {
                 let host = self.base.host_str().unwrap_or_default().to_owned();
                 Err(QueryError::Unauthorized { host, has_credentials })
             }
-            _ => Err(self.failed(provider, &format!("it answered \"{}\"", response.status_text()))),
+            _ => Err(self.failed(provider, &format!("it responded with \"{}\"", response.status_text()))),
         }
     }
 
     fn json(&self, provider: &ProviderSource, response: &Response) -> Result<Json, QueryError> {
         serde_json::from_slice(&response.body)
-            .map_err(|error| self.failed(provider, &format!("its answer is no JSON document: {error}")))
+            .map_err(|error| self.failed(provider, &format!("its response is not JSON: {error}")))
     }
 
     fn failed(&self, provider: &ProviderSource, reason: &str) -> QueryError {

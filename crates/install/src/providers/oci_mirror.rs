@@ -12,7 +12,7 @@ use super::authentication::PackageCheck;
 use super::hash;
 use super::platform::Platform;
 use super::source::{Offer, PackageContent, QueryError, Versions};
-use crate::cli_config::{CliConfig, RepositoryTemplate};
+use crate::cli_config::{CliConfig, RepositoryTemplate, TrustedHashes};
 use crate::oci::{Descriptor, IMAGE_INDEX, IMAGE_MANIFEST, Repository};
 
 const PROVIDER: &str = "application/vnd.opentofu.provider";
@@ -85,23 +85,23 @@ impl OciMirror {
         let wrong = |reason: String| QueryError::Failed(format!("the tag {tag:?} of the OCI repository: {reason}"));
         let read = |reference: &str| -> Result<Json, String> {
             let manifest = repository.manifest(reference)?;
-            serde_json::from_slice(&manifest.bytes).map_err(|error| format!("a manifest is no JSON document: {error}"))
+            serde_json::from_slice(&manifest.bytes).map_err(|error| format!("a manifest is not JSON: {error}"))
         };
         let index = read(&tag).map_err(&wrong)?;
         let manifest = select_manifest(&index, platform).map_err(|problem| problem.into_query(&wrong))?;
         let layer = read(&manifest.digest).and_then(|manifest| select_layer(&manifest)).map_err(&wrong)?;
         let sum = layer.digest.strip_prefix("sha256:").and_then(hash::parse_sum);
-        let sum = sum.ok_or_else(|| wrong(format!("{:?} is no SHA-256 digest", layer.digest)))?;
+        let sum = sum.ok_or_else(|| wrong(format!("{:?} is not a SHA-256 digest", layer.digest)))?;
         let check = PackageCheck::AnyHash {
             platform: platform.clone(),
             hashes: vec![hash::of_archive_sum(&sum)],
-            trust_all: false,
+            trusted: TrustedHashes::Verified,
         };
         Ok(Offer { at: PackageContent::Blob(repository, Box::new(layer)), checks: vec![check] })
     }
 }
 
-/// Why no manifest was selected: a reason, or that there is none for the platform.
+/// Why no manifest was selected: a reason, or the absence of one for the platform.
 enum Unselected {
     Because(String),
     NoPlatform,
@@ -128,7 +128,7 @@ fn select_manifest(index: &Json, platform: &Platform) -> Result<Descriptor, Unse
         other => return because(&format!("it is not a provider, but of the type {other:?}")),
     }
     if index["mediaType"].as_str() != Some(IMAGE_INDEX) {
-        return because("it is no list of manifests for several platforms");
+        return because("it is not a list of manifests for several platforms");
     }
     let mut selected = None;
     let mut has_others = false;

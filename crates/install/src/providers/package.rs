@@ -1,4 +1,4 @@
-//! Where packages are in a directory of packages, and which file of a package is the program.
+//! Layout of a directory of packages, and the executable of a package.
 
 use std::fs;
 use std::io;
@@ -8,17 +8,17 @@ use yuba_addrs::{ProviderSource, ProviderVersion};
 
 use super::platform::Platform;
 
-/// Where the unpacked package of a provider is below a directory: `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH`.
+/// Path of the unpacked package of a provider below a directory: `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH`.
 pub fn unpacked(base: &Path, provider: &ProviderSource, version: &ProviderVersion, platform: &Platform) -> PathBuf {
     of_provider(base, provider).join(version.to_string()).join(platform.to_string())
 }
 
-/// Where the packages of a provider are below a directory.
+/// Path of the packages of a provider below a directory.
 pub fn of_provider(base: &Path, provider: &ProviderSource) -> PathBuf {
     base.join(provider.host.as_str()).join(provider.namespace.as_str()).join(provider.kind.as_str())
 }
 
-/// What the archive of a package is called.
+/// File name of the archive of a package.
 pub fn archive_name(provider: &ProviderSource, version: &ProviderVersion, platform: &Platform) -> String {
     format!("terraform-provider-{}_{version}_{platform}.zip", provider.kind)
 }

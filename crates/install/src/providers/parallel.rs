@@ -4,20 +4,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How many packages are worked on at a time.
+/// Maximum number of simultaneous packages.
 const WORKERS: usize = 8;
 
-/// After which time one more is worked on, as long as there are more.
+/// Delay before another worker starts, while there is work.
 const GROWTH: Duration = Duration::from_millis(2);
 
-/// What comes from those who work.
+/// Messages from workers.
 enum Heard<E, R> {
     Event(E),
     Result(usize, R),
 }
 
-/// Does something for several things at a time, and gives back the results in order. At first one works; as long as there is
-/// more to do, others join in one by one. So work that is done in no time is not made longer by getting ready for it.
+/// Processes several items at a time, and returns the results in order. At first one worker runs; while items are left,
+/// further workers start one by one. So fast work does not pay for starting workers.
 pub(crate) fn parallel<T: Copy + Sync, E: Send, R: Send>(
     things: &[T],
     emit: &mut dyn FnMut(E),
@@ -30,7 +30,7 @@ pub(crate) fn parallel<T: Copy + Sync, E: Send, R: Send>(
         let start = |sender: Sender<Heard<E, R>>| {
             let (next, work) = (&next, &work);
             scope.spawn(move || {
-                // Nobody listens any more only when nobody waits for the results either.
+                // The receiver is gone only when the results are not needed either.
                 let emit = |event| drop(sender.send(Heard::Event(event)));
                 while let at = next.fetch_add(1, Ordering::Relaxed)
                     && let Some(thing) = things.get(at)
@@ -45,7 +45,7 @@ pub(crate) fn parallel<T: Copy + Sync, E: Send, R: Send>(
             let pause = due.saturating_duration_since(Instant::now());
             if pause.is_zero() {
                 let is_more = workers < WORKERS && next.load(Ordering::Relaxed) < things.len();
-                // Whoever works has a sender of its own. When nobody joins in any more, theirs are the last.
+                // Each worker has a sender of its own. When no further worker can start, theirs are the last.
                 sender = sender.filter(|_| is_more).inspect(|sender| start(sender.clone()));
                 (workers, due) = (workers + 1, Instant::now() + GROWTH);
             }

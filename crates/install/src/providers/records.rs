@@ -1,4 +1,4 @@
-//! What is written down about files and directories, and what they have to be like for it to be still true.
+//! Records about files and directories, and the properties that show whether a record is still valid.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -8,13 +8,13 @@ use std::time::Duration;
 /// Everything about a file or a directory besides its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
-    /// Which one it is, whichever path leads to it.
+    /// Its identity, whichever path leads to it.
     pub(crate) name: String,
     pub(crate) length: u64,
     modified: (i64, i64),
-    /// When anything about it changed, its content or the links to it.
+    /// Time of the last change of its content or of the links to it.
     pub(crate) changed: (i64, i64),
-    /// How many names it has, as far as that is known.
+    /// Number of its names, if known.
     pub(crate) links: u64,
 }
 
@@ -25,7 +25,7 @@ impl State {
         Ok(State { name, length: found.len(), modified, changed, links: links(&found) })
     }
 
-    /// What is not the same any more after a change.
+    /// Properties that differ after a change.
     pub(crate) fn marks(&self) -> String {
         let ((modified, part), (changed, other_part)) = (self.modified, self.changed);
         format!("{} {modified}.{part} {changed}.{other_part}", self.length)
@@ -102,7 +102,7 @@ fn since_epoch(time: io::Result<std::time::SystemTime>) -> (i64, i64) {
     (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), i64::from(since.subsec_nanos()))
 }
 
-/// How many milliseconds a step of the clock has at most, and some more.
+/// Maximum step of the clock in milliseconds, with a margin.
 const LONGEST_STEP: u32 = 30;
 
 /// The time that a file would have if it changed now, where clocks go in steps.
@@ -138,11 +138,11 @@ mod tests {
         let path = sandbox.dir().join("x");
         for round in 0..20 {
             fs::write(&path, round.to_string()).expect("it can be written");
-            let state = State::of(&path).expect("it is there");
+            let state = State::of(&path).expect("it exists");
             assert!(state.settle());
             assert!(clock_of_files().is_some_and(|now| now > state.changed));
         }
-        let future = State { changed: (i64::MAX, 0), ..State::of(&path).expect("it is there") };
+        let future = State { changed: (i64::MAX, 0), ..State::of(&path).expect("it exists") };
         assert!(!future.settle());
     }
 }

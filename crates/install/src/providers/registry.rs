@@ -13,12 +13,13 @@ use yuba_net::http::{Request, Response, Url};
 use super::authentication::PackageCheck;
 use super::hash;
 use super::platform::Platform;
+use super::signature::ExpiredKeys;
 use super::source::{Offer, PackageContent, QueryError, Versions};
 
 /// Versions of the provider protocol that are spoken here: from the first, before the second.
 const PROTOCOLS: (u64, u64) = (5, 7);
 
-/// How large a list of checksums or a signature can be.
+/// Maximum size of a list of checksums or a signature.
 const MAX_SIGNED: u64 = 4 << 20;
 
 /// Registries.
@@ -27,17 +28,17 @@ pub struct Registry {
     services: Arc<Services>,
     signing: Signing,
     retries: Option<u32>,
-    /// What was asked for already.
+    /// Cached responses.
     known: Arc<Mutex<HashMap<ProviderSource, Listing>>>,
 }
 
-/// How strict to be with signatures.
+/// Strictness about signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signing {
     /// Even where the registry has no keys for a provider.
     pub always_required: bool,
-    /// Also with keys that have expired.
-    pub refuse_expired: bool,
+    /// Whether keys that have expired count.
+    pub expired_keys: ExpiredKeys,
 }
 
 impl Signing {
@@ -45,7 +46,10 @@ impl Signing {
     pub fn of(environment: &Environment) -> Signing {
         Signing {
             always_required: environment.get("OPENTOFU_ENFORCE_GPG_VALIDATION") == Some("true"),
-            refuse_expired: environment.get("OPENTOFU_ENFORCE_GPG_EXPIRATION") == Some("true"),
+            expired_keys: match environment.get("OPENTOFU_ENFORCE_GPG_EXPIRATION") {
+                Some("true") => ExpiredKeys::Refused,
+                _ => ExpiredKeys::Accepted,
+            },
         }
     }
 
@@ -85,9 +89,8 @@ impl Registry {
         let mut listing = Listing::default();
         for entry in body["versions"].as_array().into_iter().flatten() {
             let text = entry["version"].as_str().unwrap_or_default();
-            let version = ProviderVersion::parse(text).map_err(|error| {
-                self.failed(provider, &format!("it lists the version {text:?}, which is none: {error}"))
-            })?;
+            let version = ProviderVersion::parse(text)
+                .map_err(|error| self.failed(provider, &format!("it lists the invalid version {text:?}: {error}")))?;
             listing.versions.insert(version, texts(&entry["protocols"]));
         }
         listing.warnings = texts(&body["warnings"]);
@@ -95,8 +98,8 @@ impl Registry {
         Ok(known.entry(provider.clone()).or_insert(listing).clone())
     }
 
-    /// The provider that had this name when names had no namespaces, which were then all of "hashicorp". It is only for a
-    /// hint, so whatever goes wrong there is none.
+    /// The provider that had this name before namespaces, when all providers were of "hashicorp". It is only for a
+    /// hint, so errors are ignored.
     fn former(&self, provider: &ProviderSource) -> Option<ProviderSource> {
         if !provider.is_default() {
             return None;
@@ -128,19 +131,19 @@ impl Registry {
             return Err(QueryError::NoProtocol(self.spoken_version(provider)?));
         }
         if body["os"].as_str() != Some(os) || body["arch"].as_str() != Some(arch) {
-            return Err(self.failed(provider, &format!("its answer is about another platform than {platform}")));
+            return Err(self.failed(provider, &format!("its response is for another platform than {platform}")));
         }
         let url = |member: &str| {
             let text = body[member].as_str().unwrap_or_default();
             match response.url.join(text) {
                 Ok(url) if !text.is_empty() && matches!(url.scheme(), "http" | "https") => Ok(url),
-                _ => Err(self.failed(provider, &format!("its answer has no http or https URL in {member:?}"))),
+                _ => Err(self.failed(provider, &format!("its response has no http or https URL in {member:?}"))),
             }
         };
         let download = url("download_url")?;
         let sum = body["shasum"].as_str().unwrap_or_default();
         let sum = hash::parse_sum(sum).ok_or_else(|| {
-            self.failed(provider, &format!("its answer has {sum:?} in \"shasum\", which is no SHA-256 sum"))
+            self.failed(provider, &format!("its response has {sum:?} in \"shasum\", which is not a SHA-256 sum"))
         })?;
         let document = self.file(provider, url("shasums_url")?)?;
         let signature = self.file(provider, url("shasums_signature_url")?)?;
@@ -163,16 +166,16 @@ impl Registry {
                 signature,
                 keys,
                 required: self.signing.is_required(provider),
-                refuse_expired: self.signing.refuse_expired,
+                expired_keys: self.signing.expired_keys,
             },
         ];
-        // Packages are often elsewhere, where our credentials are nobody's business.
+        // Packages are often on other hosts, which must not receive our credentials.
         let mut request = Request::new(download);
         request.retries = self.retries;
         Ok(Offer { at: PackageContent::Remote(Box::new(request)), checks })
     }
 
-    /// What a registry says about the packages for all platforms.
+    /// Sizes and hashes of the packages for all platforms, from a registry.
     fn declared(
         &self,
         provider: &ProviderSource,
@@ -181,16 +184,16 @@ impl Registry {
         let mut declared = BTreeMap::new();
         for (name, package) in packages.as_object().into_iter().flatten() {
             let platform = Platform::parse(name)
-                .ok_or_else(|| self.failed(provider, &format!("its answer has {name:?} instead of a platform")))?;
+                .ok_or_else(|| self.failed(provider, &format!("its response has {name:?} instead of a platform")))?;
             let mut hashes = Vec::new();
             for text in texts(&package["hashes"]) {
                 if !text.contains(':') {
-                    return Err(self.failed(provider, &format!("its answer has {text:?} instead of a hash")));
+                    return Err(self.failed(provider, &format!("its response has {text:?} instead of a hash")));
                 }
                 hashes.push(EcoString::from(text));
             }
             let Some(size) = package["package_size"].as_u64().filter(|size| *size > 0) else {
-                return Err(self.failed(provider, &format!("its answer has no size for {platform}")));
+                return Err(self.failed(provider, &format!("its response has no size for {platform}")));
             };
             declared.insert(platform, (size, hashes));
         }
@@ -219,13 +222,13 @@ impl Registry {
         match response.status {
             200 | 404 => Ok(response),
             401 | 403 => Err(QueryError::Unauthorized { host: host.to_string(), has_credentials }),
-            _ => Err(self.failed(provider, &format!("it answered \"{}\"", response.status_text()))),
+            _ => Err(self.failed(provider, &format!("it responded with \"{}\"", response.status_text()))),
         }
     }
 
     fn json(&self, provider: &ProviderSource, response: &Response) -> Result<Json, QueryError> {
         serde_json::from_slice(&response.body)
-            .map_err(|error| self.failed(provider, &format!("its answer is no JSON document: {error}")))
+            .map_err(|error| self.failed(provider, &format!("its response is not JSON: {error}")))
     }
 
     fn file(&self, provider: &ProviderSource, url: Url) -> Result<Vec<u8>, QueryError> {
@@ -234,7 +237,7 @@ impl Registry {
         match response {
             Ok(response) if response.is_success() => Ok(response.body),
             Ok(response) => {
-                let reason = format!("{shown} answered \"{}\"", response.status_text());
+                let reason = format!("{shown} responded with \"{}\"", response.status_text());
                 Err(self.failed(provider, &reason))
             }
             Err(error) => Err(self.failed(provider, &error.to_string())),

@@ -1,4 +1,4 @@
-//! Which program belongs to each provider of a working directory: what the lock file selects and `init` has installed.
+//! The executable of each provider of a working directory: selected by the lock file and installed by `init`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::lock_file::{LockFile, ProviderLock};
 pub struct Package {
     /// Its version; none for one under development.
     pub version: Option<ProviderVersion>,
-    /// Where its files are.
+    /// Directory of its files.
     pub dir: PathBuf,
     /// Its program.
     pub executable: PathBuf,
@@ -27,12 +27,12 @@ pub struct Package {
     pub hash: Option<EcoString>,
 }
 
-/// Why a provider cannot be started.
+/// Reason why a provider cannot be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable {
     /// It is selected and not installed: nothing can be done before `init`.
     Missing(EcoString),
-    /// What is installed is not what was selected. It is an error when the provider is needed.
+    /// The installed package is not the selected one. It is an error when the provider is needed.
     Damaged(EcoString),
 }
 
@@ -52,8 +52,8 @@ pub struct SelectedProviders {
     pub packages: BTreeMap<ProviderSource, Result<Package, Unusable>>,
 }
 
-/// Finds the packages of the providers that a lock file selects, in the data directory of a working directory. `overrides` are
-/// directories of providers under development, which count instead; `others` are providers that somebody else runs.
+/// Finds the packages of the providers that a lock file selects, in the data directory of a working directory.
+/// `overrides` are directories of providers under development, which take precedence; `others` are attached providers.
 pub fn selected(
     packages: &PackageDir,
     locks: &LockFile,
@@ -93,7 +93,7 @@ pub struct PackageDir {
 }
 
 impl PackageDir {
-    /// Where `init` puts packages: in the data directory, which is relative to a working directory.
+    /// Directory of installed packages: in the data directory, which is relative to a working directory.
     pub fn of_project(root: &Path, data_dir: &Path) -> PackageDir {
         let shown = data_dir.join("providers");
         PackageDir { path: root.join(&shown), shown }

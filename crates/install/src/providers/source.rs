@@ -1,4 +1,4 @@
-//! Where providers come from: which versions there are, and which package belongs to a version and a platform.
+//! Sources of providers: available versions, and the package of a version and a platform.
 //!
 //! Several sources can be queried, by rules that say which source is for which providers. Versions of all of them count; a
 //! package comes from the first that has it.
@@ -34,7 +34,7 @@ pub enum PackageSource {
 pub struct Rule {
     /// The source.
     pub source: PackageSource,
-    /// The providers; all if there is none.
+    /// The providers; all if empty.
     pub include: Vec<Pattern>,
     /// Providers that do not.
     pub exclude: Vec<Pattern>,
@@ -59,13 +59,13 @@ pub struct Versions {
 /// A package of a provider.
 #[derive(Clone)]
 pub struct Offer {
-    /// Where it is.
+    /// Its location.
     pub at: PackageContent,
-    /// What has to be true of its archive.
+    /// Requirements on its archive.
     pub checks: Vec<PackageCheck>,
 }
 
-/// Where the content of a package is.
+/// Location of the content of a package.
 #[derive(Clone)]
 pub enum PackageContent {
     /// A directory with its files.
@@ -78,7 +78,7 @@ pub enum PackageContent {
     Blob(Arc<Repository>, Box<Descriptor>),
 }
 
-/// Why a source does not answer a query.
+/// Reason of a failed query to a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryError {
     /// No source has the provider; these were queried.
@@ -87,18 +87,18 @@ pub enum QueryError {
     NoMethods,
     /// Its registry does not have the provider; with the one that it had by that name when names had no namespaces.
     NotKnown(Option<Box<ProviderSource>>),
-    /// The host is no registry of providers.
+    /// The host is not a registry of providers.
     NoRegistry {
         /// The host.
         host: Hostname,
         /// It is one that is made for other programs.
         has_other_version: bool,
     },
-    /// The host wants to know who we are.
+    /// The host requires credentials.
     Unauthorized {
         /// The host.
         host: String,
-        /// It was told.
+        /// It was reported.
         has_credentials: bool,
     },
     /// There is no package for the platform; of this mirror, where it is one.
@@ -112,30 +112,27 @@ pub enum QueryError {
 impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            QueryError::NotFound(_) => f.write_str("it was not found in any of the places that were searched"),
+            QueryError::NotFound(_) => f.write_str("it was not found in any of the searched locations"),
             QueryError::NoMethods => f.write_str(
                 "provider_installation in the CLI configuration has no installation method, such as direct or \
                  filesystem_mirror",
             ),
             QueryError::NotKnown(_) => f.write_str("its registry does not have it"),
             QueryError::NoRegistry { host, has_other_version: false } => {
-                write!(f, "the host {host} is no registry of providers")
+                write!(f, "the host {host} is not a registry of providers")
             }
             QueryError::NoRegistry { host, has_other_version: true } => {
-                write!(f, "the host {host} speaks other versions of the registry protocol only")
+                write!(f, "the host {host} supports only other versions of the registry protocol")
             }
             QueryError::Unauthorized { host, has_credentials: true } => {
                 write!(f, "the host {host} rejected the credentials that it was given")
             }
             QueryError::Unauthorized { host, has_credentials: false } => {
-                write!(
-                    f,
-                    "the host {host} needs credentials, and there are none for it; \"yuba login {host}\" makes some"
-                )
+                write!(f, "the host {host} requires credentials, and none are stored; run \"yuba login {host}\"")
             }
-            QueryError::NoPlatform(None) => f.write_str("there is no package for this platform"),
+            QueryError::NoPlatform(None) => f.write_str("it has no package for this platform"),
             QueryError::NoPlatform(Some(mirror)) => write!(f, "{mirror} has no package for this platform"),
-            QueryError::NoProtocol(_) => f.write_str("it speaks other versions of the provider protocol only"),
+            QueryError::NoProtocol(_) => f.write_str("it supports only other versions of the provider protocol"),
             QueryError::Failed(reason) => f.write_str(reason),
         }
     }
@@ -239,7 +236,7 @@ impl PackageSources {
     }
 }
 
-/// Which providers a rule is about: `registry.example.com/*/*`, `hashicorp/*`.
+/// Providers that a rule applies to: `registry.example.com/*/*`, `hashicorp/*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     host: Option<Hostname>,
@@ -248,7 +245,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern, or says what is wrong with it.
+    /// Reads a pattern, or fails with the reason.
     pub fn parse(text: &str) -> Result<Pattern, EcoString> {
         let parts: Vec<&str> = text.split('/').collect();
         let (host, namespace, kind) = match parts.as_slice() {
@@ -260,13 +257,13 @@ impl Pattern {
             "*" => Ok(None),
             given => ProviderSource::parse_part(given)
                 .map(Some)
-                .map_err(|reason| eco_format!("the {what} {given:?} in {text:?} is not possible: {reason}")),
+                .map_err(|reason| eco_format!("the {what} {given:?} in {text:?} is not valid: {reason}")),
         };
         let host = match host {
             "*" => None,
             host => Some(
                 Hostname::parse(host)
-                    .map_err(|reason| eco_format!("the hostname {host:?} in {text:?} is not possible: {reason}"))?,
+                    .map_err(|reason| eco_format!("the hostname {host:?} in {text:?} is not valid: {reason}"))?,
             ),
         };
         let pattern = Pattern { host, kind: part(kind, "type")?, namespace: part(namespace, "namespace")? };

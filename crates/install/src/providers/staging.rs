@@ -1,5 +1,5 @@
-//! Room beside installed packages for what is not finished yet. What a killed process leaves there is removed later; what is
-//! finished takes its place in one step.
+//! Staging directories beside installed packages. Leftovers of a killed process are removed later; a finished package
+//! moves to its directory in one step.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 /// The directory below a directory of packages.
 const NAME: &str = ".unfinished";
 
-/// After which time what nobody works on is removed.
+/// Age after which an unused directory is removed.
 const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
 
 static COUNTER: AtomicU32 = AtomicU32::new(0);
@@ -19,7 +19,7 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub(crate) struct Staging {
     path: PathBuf,
-    /// Says that somebody works here, where that can be said: a process that ends cannot keep a lock.
+    /// Marks the directory as in use, where that is possible: a process that ends releases its lock.
     _lock: Option<File>,
 }
 
@@ -29,13 +29,13 @@ impl Staging {
         let parent = base.join(NAME);
         clean(&parent);
         let path = parent.join(format!("{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
-        // Nobody else can have this name, unless it lived in another container.
+        // This name is unique, unless another container uses the same directory.
         for attempt in 0..100 {
             let path = if attempt == 0 { path.clone() } else { path.with_extension(attempt.to_string()) };
-            // Who is done removes the parent if nobody else is there, which may be at any moment in here.
+            // A process that is done removes the parent if it is empty, which may be at any moment in here.
             match fs::create_dir_all(&parent).and_then(|()| fs::create_dir(&path)) {
                 Ok(()) => match lock(&path) {
-                    // Somebody took it for something to be removed before it was locked.
+                    // Another process removed it before it was locked.
                     Lock::Others => {}
                     _ if !path.is_dir() => {}
                     Lock::Ours(file) => return Ok(Staging { path, _lock: Some(file) }),
@@ -53,7 +53,7 @@ impl Staging {
         self.path.join(name)
     }
 
-    /// Puts something that is in here at its place, instead of what is there.
+    /// Moves an entry of this directory to its destination, replacing the existing one.
     pub(crate) fn publish(&self, name: &str, target: &Path) -> io::Result<()> {
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
@@ -74,7 +74,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // What cannot be removed now is removed later.
+        // Directories that cannot be removed now are removed later.
         let _ = fs::remove_dir_all(&self.path);
         let _ = self.path.parent().map(fs::remove_dir);
     }
@@ -82,9 +82,9 @@ impl Drop for Staging {
 
 /// A lock on a directory.
 enum Lock {
-    /// Nobody else has it.
+    /// It is free.
     Ours(File),
-    /// Somebody works there.
+    /// A process works there.
     Others,
     /// The file system knows no such locks.
     Unknown,
@@ -112,7 +112,7 @@ fn clean(parent: &Path) {
     }
 }
 
-/// Whether nobody can be working there any more, as far as can be seen.
+/// Whether no process can be working there, as far as is visible.
 fn is_forgotten(entry: &fs::DirEntry) -> bool {
     let age = entry.metadata().and_then(|found| found.modified()).ok();
     let age = age.and_then(|time| SystemTime::now().duration_since(time).ok()).unwrap_or_default();
@@ -131,14 +131,15 @@ fn is_alive(_: i32) -> bool {
     true
 }
 
-/// A lock on the place of a package, which all who install it respect, OpenTofu included. It ends when dropped.
+/// A lock on the directory of a package, which all installing processes respect, OpenTofu included. It ends when
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct PlaceLock {
     _file: File,
 }
 
 impl PlaceLock {
-    /// Waits for the lock on the place of a package, and calls `waiting` if that takes long.
+    /// Waits for the lock on the directory of a package, and calls `waiting` if that takes long.
     pub(crate) fn acquire(package: &Path, waiting: &mut dyn FnMut()) -> io::Result<PlaceLock> {
         let mut name = package.file_name().unwrap_or_default().to_owned();
         name.push(".lock");
@@ -152,10 +153,10 @@ impl PlaceLock {
     }
 }
 
-/// How often is looked whether a lock is free.
+/// Interval for checking whether a lock is free.
 #[cfg(unix)]
 const PAUSE: Duration = Duration::from_millis(25);
-/// When somebody is told that it is not.
+/// Time after which the wait is reported.
 #[cfg(unix)]
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -215,7 +216,7 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..300 {
                         let staging = Staging::new(&sandbox.dir()).expect("there is room for all");
-                        fs::write(staging.join("x"), "").expect("nobody else removes it");
+                        fs::write(staging.join("x"), "").expect("no other process removes it");
                     }
                 });
             }
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_take_their_place_in_one_step() {
+    fn packages_move_to_their_directory_in_one_step() {
         let sandbox = yuba_testkit::Sandbox::new("", "//- other/x\nother\n");
         let base = sandbox.dir().join("packages");
         let target = base.join("a/b");
@@ -250,8 +251,8 @@ mod tests {
         assert_eq!(content(), "other\n");
         publish("three");
         assert_eq!(content(), "three");
-        assert_eq!(fs::read_to_string(sandbox.dir().join("other/x")).expect("it is there"), "other\n");
-        assert_eq!(fs::read_dir(&base).expect("it is there").count(), 1);
+        assert_eq!(fs::read_to_string(sandbox.dir().join("other/x")).expect("it exists"), "other\n");
+        assert_eq!(fs::read_dir(&base).expect("it exists").count(), 1);
     }
 
     #[test]

@@ -10,9 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
-use pgp::composed::{ArmorOptions, KeyType, SecretKeyParamsBuilder, SignedSecretKey};
-use pgp::packet::{PacketTrait as _, SignatureConfig, SignatureType, Subpacket, SubpacketData};
-use pgp::types::{KeyDetails as _, Password};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use yuba_addrs::{ProviderConstraints, ProviderSource};
@@ -34,13 +31,14 @@ use super::{diagnostics, hash, locking, mirroring, package};
 use crate::cli_config::CliConfig;
 use crate::lock_file;
 use crate::lock_file::LockFile;
+use crate::openpgp::signing::SigningKey;
 use yuba_net::Environment;
 
 mod unpacked;
 
 const NULL: &str = "registry.example.com/x/null";
 
-/// What a path answers: status, type and content; none stalls.
+/// Response of a path: status, type and content; none stalls.
 type Answers = HashMap<String, (u16, &'static str, Vec<u8>)>;
 
 /// A host on this machine.
@@ -67,11 +65,11 @@ impl Host {
     }
 
     fn put(&self, path: &str, kind: &'static str, content: impl Into<Vec<u8>>) {
-        self.answers.lock().expect("nobody panics").insert(path.to_owned(), (200, kind, content.into()));
+        self.answers.lock().expect("no thread panics").insert(path.to_owned(), (200, kind, content.into()));
     }
 
     fn fail(&self, path: &str, status: u16) {
-        self.answers.lock().expect("nobody panics").insert(path.to_owned(), (status, "text/plain", Vec::new()));
+        self.answers.lock().expect("no thread panics").insert(path.to_owned(), (status, "text/plain", Vec::new()));
     }
 }
 
@@ -104,30 +102,6 @@ fn answer(stream: TcpStream, answers: &Mutex<Answers>, asked: &AtomicU32, stalls
     }
 }
 
-fn key() -> SignedSecretKey {
-    let params = SecretKeyParamsBuilder::default()
-        .key_type(KeyType::Ed25519Legacy)
-        .can_sign(true)
-        .primary_user_id("Publisher <publisher@example.com>".into())
-        .build()
-        .expect("because they fit together");
-    let key = params.generate(rand::thread_rng()).expect("because there is randomness");
-    key.sign(rand::thread_rng(), &Password::empty()).expect("because the key is its own")
-}
-
-fn sign(key: &SignedSecretKey, document: &[u8]) -> Vec<u8> {
-    let config = SignatureConfig::from_key(rand::thread_rng(), &key.primary_key, SignatureType::Binary);
-    let mut config = config.expect("because the key can sign");
-    let created = SubpacketData::SignatureCreationTime(std::time::SystemTime::now().into());
-    let issuer = SubpacketData::Issuer(key.key_id());
-    config.hashed_subpackets = vec![Subpacket::regular(created).expect("because it is short")];
-    config.unhashed_subpackets = vec![Subpacket::regular(issuer).expect("because it is short")];
-    let signature = config.sign(&key.primary_key, &Password::empty(), document).expect("because the key can sign");
-    let mut bytes = Vec::new();
-    signature.to_writer_with_header(&mut bytes).expect("because memory can be written");
-    bytes
-}
-
 /// An archive with files.
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
@@ -149,7 +123,7 @@ fn bomb() -> Vec<u8> {
     let mut one = zip::ZipArchive::new(Cursor::new(one)).expect("because it is an archive");
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for number in 0..17 {
-        let zeros = one.by_index_raw(0).expect("because it is there");
+        let zeros = one.by_index_raw(0).expect("because it exists");
         let name = format!("terraform-provider-null_{number}");
         writer.raw_copy_file_rename(zeros, name).expect("because memory can be written");
     }
@@ -163,7 +137,7 @@ fn good() -> Vec<u8> {
 /// A registry and a mirror with one provider, and what installs from them.
 struct World {
     host: Host,
-    key: SignedSecretKey,
+    key: SigningKey,
     sandbox: Sandbox,
     means: Means,
     kept: UnpackedPackages,
@@ -187,7 +161,7 @@ impl World {
         let means = Means::new(Arc::new(config), services, &environment);
         let sandbox = Sandbox::new("", "");
         let kept = UnpackedPackages::new(Some(sandbox.dir().join("kept")));
-        let world = World { host, key: key(), sandbox, means, kept };
+        let world = World { host, key: SigningKey::new(), sandbox, means, kept };
         world.publish("1.0.0", &good());
         world
     }
@@ -201,7 +175,7 @@ impl World {
         let versions: Vec<_> = ["0.9.0", version].map(|v| json!({"version": v, "protocols": ["5.0"]})).into();
         let json_type = "application/json";
         self.host.put("/v1/x/null/versions", json_type, json!({"versions": versions}).to_string());
-        let key = self.key.signed_public_key().to_armored_string(ArmorOptions::default()).expect("because it is a key");
+        let key = self.key.armored();
         let download = json!({
             "protocols": ["5.0"], "os": platform.os.as_str(), "arch": platform.arch.as_str(), "filename": name,
             "download_url": format!("/files/{name}"), "shasum": sum, "shasums_url": "/files/sums",
@@ -211,7 +185,7 @@ impl World {
         let path = format!("/v1/x/null/{version}/download/{}/{}", platform.os, platform.arch);
         self.host.put(&path, json_type, download.to_string());
         self.host.put("/files/sums", "text/plain", sums.clone());
-        self.host.put("/files/sums.sig", "text/plain", sign(&self.key, sums.as_bytes()));
+        self.host.put("/files/sums.sig", "text/plain", self.key.sign(sums.as_bytes()));
         self.host.put(&format!("/files/{name}"), "application/zip", content);
         let mirror = "/mirror/registry.example.com/x/null";
         self.host.put(&format!("{mirror}/index.json"), json_type, json!({"versions": {version: {}}}).to_string());
@@ -282,7 +256,7 @@ impl World {
         (outcome, text.replace(&Platform::current().to_string(), "OS_ARCH"))
     }
 
-    /// Installs from a place, and shows what happened and what is there then.
+    /// Installs from a source, and shows the events and the installed files.
     fn check(&self, sources: &PackageSources, expected: &Expect) {
         let (outcome, mut text) = self.install(sources, &LockFile::default(), SelectionPolicy::Keep, None);
         for hash in outcome.locks.providers.values().flat_map(|lock| &lock.hashes) {
@@ -304,7 +278,7 @@ fn provider(text: &str) -> ProviderSource {
     ProviderSource::parse(text).expect("because it is well-formed")
 }
 
-fn shown(event: &InstallEvent, key: &SignedSecretKey) -> String {
+fn shown(event: &InstallEvent, key: &SigningKey) -> String {
     match event {
         InstallEvent::Reusing(_) => "reusing\n".to_owned(),
         InstallEvent::Finding(..) => "finding\n".to_owned(),
@@ -319,8 +293,7 @@ fn shown(event: &InstallEvent, key: &SignedSecretKey) -> String {
         InstallEvent::Progress { .. } => String::new(),
         InstallEvent::Signed => "signed\n".to_owned(),
         InstallEvent::Installed { version, verdict, keys, .. } => {
-            let id = hash::hex(key.key_id().as_ref()).to_uppercase();
-            format!("installed {version} ({verdict}{})\n", keys.replace(&id, ", KEY"))
+            format!("installed {version} ({verdict}{})\n", keys.replace(&key.id(), ", KEY"))
         }
     }
 }
@@ -345,7 +318,7 @@ fn a_registry_has_signed_packages() {
 }
 
 #[test]
-fn that_providers_are_signed_is_told_though_others_fail() {
+fn signatures_are_reported_though_other_providers_fail() {
     let world = World::new();
     let nothing = "registry.example.com/x/nothing";
     let is_told = |needed: &[&str]| {
@@ -399,7 +372,7 @@ fn container_registry(world: &World, os: &str) -> PackageSources {
     assert!(problems.is_empty(), "{problems:?}");
     let methods = config.provider_installation.as_ref().map(|all| all.methods.as_slice()).unwrap_or_default();
     let Some(crate::cli_config::Location::OciMirror(template)) = methods.first().map(|method| &method.location) else {
-        panic!("there is no template");
+        panic!("the template is missing");
     };
     let client = world.means.services.client();
     let host = world.host.base.trim_start_matches("http://");
@@ -433,7 +406,7 @@ fn a_container_registry_has_packages_by_digest() {
 }
 
 #[test]
-fn what_is_locked_and_installed_costs_no_request() {
+fn installed_locked_providers_cost_no_request() {
     let world = World::new();
     let (outcome, _) = world.install(&world.registry(), &LockFile::default(), SelectionPolicy::Keep, None);
     let asked = world.host.asked.load(Ordering::SeqCst);
@@ -464,7 +437,7 @@ fn a_link_in_a_package_is_a_file_with_its_target() {
     assert!(hashes.contains(&hash::of_dir(&package).expect("it can be read")), "{hashes:?}");
 }
 
-/// What is wrong with a registry, and what is said about it.
+/// Invalid responses of a registry, and the errors about them.
 type Damage<'a> = (&'static str, Box<dyn Fn(&World) + 'a>, Expect);
 
 #[test]
@@ -481,8 +454,8 @@ fn nothing_is_left_of_a_package_that_is_refused() {
         (
             "another signature",
             Box::new(|w| {
-                let sums = w.host.answers.lock().expect("nobody panics")["/files/sums"].2.clone();
-                w.host.put("/files/sums.sig", "text/plain", sign(&key(), &sums));
+                let sums = w.host.answers.lock().expect("no thread panics")["/files/sums"].2.clone();
+                w.host.put("/files/sums.sig", "text/plain", SigningKey::new().sign(&sums));
             }),
             expect![
                 "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (authentication signature from unknown issuer)."
@@ -491,7 +464,7 @@ fn nothing_is_left_of_a_package_that_is_refused() {
         (
             "a changed list",
             Box::new(|w| {
-                let mut sums = w.host.answers.lock().expect("nobody panics")["/files/sums"].2.clone();
+                let mut sums = w.host.answers.lock().expect("no thread panics")["/files/sums"].2.clone();
                 sums.extend_from_slice(b"# more\n");
                 w.host.put("/files/sums", "text/plain", sums);
             }),
@@ -503,7 +476,7 @@ fn nothing_is_left_of_a_package_that_is_refused() {
             "no signature",
             Box::new(|w| w.host.put("/files/sums.sig", "text/plain", "garbage")),
             expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (the signature cannot be read: IO error: unknown packet header version 1100111)."
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (the signature cannot be read: its packets are malformed)."
             ],
         ),
         (
@@ -538,7 +511,7 @@ fn nothing_is_left_of_a_package_that_is_refused() {
             "no archive",
             Box::new(|w| w.publish("1.0.0", b"PK nonsense")),
             expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is broken: invalid Zip archive: Could not find EOCD."
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is damaged: invalid Zip archive: Could not find EOCD."
             ],
         ),
         (
@@ -567,14 +540,14 @@ fn nothing_is_left_of_a_package_that_is_refused() {
             "no entry",
             Box::new(|w| w.host.fail("/v1/x/null/versions", 401)),
             expect![[
-                r#"! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: the host registry.example.com needs credentials, and there are none for it; "yuba login registry.example.com" makes some."#
+                r#"! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: the host registry.example.com requires credentials, and none are stored; run "yuba login registry.example.com"."#
             ]],
         ),
         (
             "no sense",
             Box::new(|w| w.host.put("/v1/x/null/versions", "application/json", "[")),
             expect![
-                "! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: could not query provider registry for registry.example.com/x/null: its answer is no JSON document: EOF while parsing a list at line 1 column 1."
+                "! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: could not query provider registry for registry.example.com/x/null: its response is not JSON: EOF while parsing a list at line 1 column 1."
             ],
         ),
     ];
@@ -620,10 +593,10 @@ fn a_name_without_namespace_leads_to_who_had_it() {
 }
 
 #[test]
-fn what_is_locked_must_not_change() {
+fn locked_packages_must_not_change() {
     let world = World::new();
     let (outcome, _) = world.install(&world.mirror(), &LockFile::default(), SelectionPolicy::Keep, None);
-    fs::remove_dir_all(world.base()).expect("it is there");
+    fs::remove_dir_all(world.base()).expect("it exists");
     world.publish("1.0.0", &archive(&[("terraform-provider-null", b"another one")]));
     let (_, text) = world.install(&world.mirror(), &outcome.locks, SelectionPolicy::Keep, None);
     assert!(text.contains("doesn't match any of the checksums"), "{text}");
@@ -661,13 +634,13 @@ fn many_share_a_cache() {
         }
     });
     let (outcome, _) = world.install(&world.registry(), &LockFile::default(), SelectionPolicy::Keep, Some(&cache));
-    fs::remove_dir_all(world.base()).expect("it is there");
+    fs::remove_dir_all(world.base()).expect("it exists");
     let asked = world.host.asked.load(Ordering::SeqCst);
     let (_, text) = world.install(&world.registry(), &outcome.locks, SelectionPolicy::Keep, Some(&cache));
     assert_eq!(text, "reusing\npresent 1.0.0 in cache\nfrom cache 1.0.0\n");
     assert_eq!(world.host.asked.load(Ordering::SeqCst), asked);
     let package = package::unpacked(&world.base(), &provider(NULL), &"1.0.0".parse_version(), &Platform::current());
-    assert!(fs::symlink_metadata(package).expect("it is there").is_symlink());
+    assert!(fs::symlink_metadata(package).expect("it exists").is_symlink());
 }
 
 #[test]
@@ -700,7 +673,7 @@ fn hashes_for_other_platforms_are_locked() {
         signing: Signing::default(),
         temporary: &std::env::temp_dir(),
     };
-    let problems = locking::lock(&request, &mut |_| ()).expect_err("because there is no such package");
+    let problems = locking::lock(&request, &mut |_| ()).expect_err("because the package does not exist");
     assert!(problems.iter().any(|problem| problem.summary == "Could not retrieve providers for locking"));
 }
 
@@ -719,7 +692,7 @@ fn a_copy_of_a_registry_is_a_mirror() {
     };
     let problems = mirroring::mirror(&request, &mut |_| ());
     assert!(problems.is_empty(), "{problems:?}");
-    let files = hash::files(&dir).expect("it is there").join("\n").replace(&Platform::current().to_string(), "OS_ARCH");
+    let files = hash::files(&dir).expect("it exists").join("\n").replace(&Platform::current().to_string(), "OS_ARCH");
     expect![[r#"
         registry.example.com/x/null/1.0.0.json
         registry.example.com/x/null/index.json

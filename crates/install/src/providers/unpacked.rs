@@ -1,12 +1,12 @@
-//! Packages that were unpacked before. What a user has from an archive in one working directory is not brought and unpacked
+//! The cache of unpacked packages. An archive that is unpacked for one working directory is not downloaded and unpacked
 //! again for another one.
 //!
-//! A kept package shares its files with the directories that it is installed in, so it takes no room as long as one of them
-//! is there. What nobody has any more goes after a while.
+//! A cached package shares its files with the directories that it is installed in, so it takes no space as long as one
+//! of them exists. Unused packages are removed after a while.
 //!
-//! Invariant: a package from here has the hash that was asked for, by what its files are now. What an archive has in it is
-//! known only as long as neither the archive nor the kept package were changed, moved or copied: a directory that somebody
-//! else has filled says nothing.
+//! Invariant: a package from here has the requested hash, computed from its present files. The content of an archive is
+//! known only as long as neither the archive nor the cached package were changed, moved or copied: a directory filled
+//! by another program proves nothing.
 
 use std::fs;
 use std::io;
@@ -24,23 +24,23 @@ use super::staging::Staging;
 use super::verified::Verified;
 use super::{hash, package};
 
-/// How long packages stay that are installed nowhere.
+/// Lifetime of unused packages.
 const PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// How many bytes of them stay at most.
+/// Maximum total size of unused packages in bytes.
 const MOST_UNUSED: u64 = 4 << 30;
 
-/// About how many archives are known at most. When there are more, that memory starts anew.
+/// About how many archives are known at most. When there are more, the cache is emptied.
 const MAX_ARCHIVES: usize = 4096;
 
-/// The kept packages of a user.
+/// The cached packages of a user.
 #[derive(Clone, Debug, Default)]
 pub struct UnpackedPackages {
     dir: Option<PathBuf>,
 }
 
 impl UnpackedPackages {
-    /// In a directory, which need not exist yet; without one nothing is kept.
+    /// In a directory, which need not exist yet; without one, caching is off.
     pub fn new(dir: Option<PathBuf>) -> UnpackedPackages {
         UnpackedPackages { dir }
     }
@@ -56,7 +56,7 @@ impl UnpackedPackages {
         self.recall(&archive.name, &archive.marks()).map(|(_, h1)| h1)
     }
 
-    /// What is known of an archive with a hash `zh:`, or of one whose files have a hash `h1:`.
+    /// Facts about an archive with a hash `zh:`, or about one whose files have a hash `h1:`.
     pub(crate) fn of_hash(&self, hash: &str) -> Option<ArchiveFacts> {
         if hash.starts_with("h1:") {
             let is_there = self.package_dir(hash)?.is_dir();
@@ -67,7 +67,7 @@ impl UnpackedPackages {
         Some(ArchiveFacts { sum: Some(sum), size, h1: Some(h1) })
     }
 
-    /// Puts the files with a hash into a new directory. If they are not there any more, there is none.
+    /// Links the files with a hash into a new directory. Creates no directory if the files no longer exist.
     pub(crate) fn take(&self, h1: &str, verified: &Verified, into: &Path) -> bool {
         let Some(package_dir) = self.package_dir(h1) else { return false };
         let is_taken = take(&package_dir, h1, verified, into).unwrap_or_default();
@@ -77,7 +77,7 @@ impl UnpackedPackages {
         is_taken
     }
 
-    /// Keeps an unpacked package, where that takes no room. `archive` is what it was unpacked from, and `file` that on this
+    /// Caches an unpacked package, where that takes no space. `archive` is its source, and `file` the archive on this
     /// machine, if it stays there.
     pub(crate) fn keep(&self, package: &Path, archive: &ArchiveFacts, file: Option<&State>) {
         // Next time it is unpacked again.
@@ -92,7 +92,7 @@ impl UnpackedPackages {
             let new = staging.join("new");
             package::transfer(package, &new, &hash::files(package)?, |from, to| fs::hard_link(from, to))?;
             fs::create_dir_all(dir.join(PACKAGES))?;
-            // Somebody else may have been faster.
+            // Another process may have been faster.
             let _ = fs::rename(new, &package_dir);
             self.clean(now(), MOST_UNUSED)?;
         }
@@ -122,8 +122,8 @@ impl UnpackedPackages {
         Some(self.dir.as_ref()?.join(PACKAGES).join(hash::hex(&sum)))
     }
 
-    /// Removes packages that nobody has any more: those that nobody had for long, and as many as it takes for the others to be
-    /// no more bytes than `most`.
+    /// Removes unused packages: those that were unused for long, and as many as necessary so that the rest takes at
+    /// most `most` bytes.
     fn clean(&self, now: Duration, most: u64) -> io::Result<()> {
         let Some(dir) = &self.dir else { return Ok(()) };
         let mut unused = Vec::new();
@@ -147,11 +147,11 @@ impl UnpackedPackages {
     }
 }
 
-/// Where the packages are, below the directory.
+/// Directory of the packages, below the cache directory.
 const PACKAGES: &str = "packages";
-/// Where it stands what archives have in them.
+/// Directory of the records about archives.
 const ARCHIVES: &str = "archives";
-/// In the place of what is known about the file of an archive that is not on this machine.
+/// Stands for the properties of the archive's file where it is not on this machine.
 const NO_FILE: &str = "-";
 
 fn now() -> Duration {
@@ -161,7 +161,7 @@ fn now() -> Duration {
 fn take(package_dir: &Path, h1: &str, verified: &Verified, into: &Path) -> io::Result<bool> {
     let contents = verified.look(package_dir)?;
     if contents.hash != h1 {
-        // Somebody has changed it.
+        // Another program has changed it.
         fs::remove_dir_all(package_dir)?;
         return Ok(false);
     }
@@ -179,7 +179,7 @@ fn take(package_dir: &Path, h1: &str, verified: &Verified, into: &Path) -> io::R
     Ok(are_same || verified.look(into)?.hash == h1)
 }
 
-/// Since when nobody else has the files of a package (as time since 1970), and how many bytes they are.
+/// Since when the files of a package are unused (as time since 1970), and their size in bytes.
 fn unused_since(package_dir: &Path) -> io::Result<Option<(Duration, u64)>> {
     let (mut since, mut bytes) = (Duration::ZERO, 0);
     for name in hash::files(package_dir)? {
@@ -199,21 +199,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_has_any_more_goes_after_a_while() {
+    fn unused_packages_are_removed_after_a_while() {
         let sandbox = yuba_testkit::Sandbox::new("", "//- a/x\n12345678\n//- b/x\n123\n//- c/x\n1\n");
         let kept = UnpackedPackages::new(Some(sandbox.dir().join("kept")));
         for name in ["a", "b", "c"] {
             let package = sandbox.dir().join(name);
             let h1 = Some(hash::of_dir(&package).expect("it can be read"));
-            kept.try_to_keep(&package, &ArchiveFacts { sum: None, size: 0, h1 }, None).expect("it can be kept");
+            kept.try_to_keep(&package, &ArchiveFacts { sum: None, size: 0, h1 }, None).expect("it can be cached");
         }
-        let count = || fs::read_dir(sandbox.dir().join("kept/packages")).expect("it is there").count();
+        let count = || fs::read_dir(sandbox.dir().join("kept/packages")).expect("it exists").count();
         let later = now() + PATIENCE * 2;
         // All are installed somewhere.
         kept.clean(later, 0).expect("it can be cleaned");
         assert_eq!(count(), 3);
-        fs::remove_dir_all(sandbox.dir().join("a")).expect("it is there");
-        fs::remove_dir_all(sandbox.dir().join("b")).expect("it is there");
+        fs::remove_dir_all(sandbox.dir().join("a")).expect("it exists");
+        fs::remove_dir_all(sandbox.dir().join("b")).expect("it exists");
         kept.clean(now(), 100).expect("it can be cleaned");
         assert_eq!(count(), 3);
         // There is room for one of them.

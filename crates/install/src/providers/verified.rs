@@ -1,4 +1,4 @@
-//! What is known about files from before, so that none is hashed twice.
+//! Cached facts about files, so that no file is hashed twice.
 //!
 //! A record says: the file with this inode number, size and times has this sum. A change of a file changes its inode's time of
 //! change, which a program cannot set; so an old record never speaks for new content. A new or a lost link to a file changes
@@ -15,7 +15,7 @@ use yuba_net::Environment;
 use super::records::{self, State};
 use super::{hash, package};
 
-/// About how many records are kept. When there are more, the memory starts anew.
+/// Approximate maximum number of records. When there are more, the cache is emptied.
 const MAX_RECORDS: usize = 16_384;
 
 /// The records of a user.
@@ -24,7 +24,7 @@ pub struct Verified {
     dir: Option<PathBuf>,
 }
 
-/// What an unpacked package has in it.
+/// Content of an unpacked package.
 #[derive(Clone, Debug)]
 pub struct Contents {
     /// Its hash `h1:`.
@@ -40,7 +40,7 @@ pub(crate) struct Known {
     pub(crate) name: String,
     /// Its SHA-256 sum.
     pub(crate) sum: [u8; 32],
-    /// What it was like before it was looked at.
+    /// Its properties before it was read.
     pub(crate) state: State,
 }
 
@@ -58,7 +58,7 @@ impl Contents {
 }
 
 impl Verified {
-    /// Kept in a directory, which need not exist yet; without one nothing is remembered.
+    /// Stored in a directory, which need not exist yet; without one, caching is off.
     pub fn new(dir: Option<PathBuf>) -> Verified {
         Verified { dir }
     }
@@ -68,7 +68,7 @@ impl Verified {
         Verified::new(environment.cache("sums"))
     }
 
-    /// What an unpacked package has in it.
+    /// Content of an unpacked package.
     pub fn look(&self, package: &Path) -> io::Result<Contents> {
         let known = |name: String| {
             let path = package.join(&name);
@@ -92,7 +92,7 @@ impl Verified {
         }
         let is_settled = before.settle();
         let sum = hash::sum(path)?;
-        // A file that changes while it is hashed has no sum that could be kept.
+        // A file that changes while it is hashed has no sum to record.
         if is_settled && State::of(path)? == *before {
             self.remember(before, &sum);
         }

@@ -15,7 +15,7 @@ pub struct Bucket {
     base: String,
 }
 
-/// Where the name of a bucket is in a URL.
+/// Position of the name of a bucket in a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BucketStyle {
     /// In the host name, where its characters allow it.

@@ -43,7 +43,8 @@ impl AwsConnection {
         };
         let tls = TlsSettings { authorities, verification: self.verification, ..TlsSettings::default() };
         let proxies = self.proxies(environment);
-        Ok(base.with_options(ClientOptions { tls, proxies, redirects: Redirects::Return }))
+        let authority_setting = Some("custom_ca_bundle or AWS_CA_BUNDLE");
+        Ok(base.with_options(ClientOptions { tls, proxies, redirects: Redirects::Return, authority_setting }))
     }
 
     fn proxies(&self, environment: &Environment) -> Option<Proxies> {

@@ -5,12 +5,12 @@ use serde_json::Value as Json;
 use super::{Element, Moment};
 use crate::http::Response;
 
-/// What a service says about a request that failed.
+/// Error response of a service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AwsFailure {
-    /// The code, such as `NoSuchBucket`. Empty if the response has none.
+    /// The code, such as `NoSuchBucket`. Empty if the response does not have one.
     pub code: String,
-    /// The message; empty if the response has none.
+    /// The message; empty if the response does not have one.
     pub message: String,
     /// The region of the bucket, where a response names another one.
     pub region: Option<String>,
@@ -73,7 +73,7 @@ impl AwsFailure {
         PASSING.contains(&self.code.as_str())
     }
 
-    /// What the user can do about a code that every service has; none for other codes.
+    /// Advice for a code that every service has; none for other codes.
     pub fn advice(&self, response: &Response) -> Option<String> {
         let server = response.header("date").and_then(Moment::parse_http);
         let skew = server.map(|server| (server.0 - Moment::now().0).abs()).filter(|skew| *skew > 240);

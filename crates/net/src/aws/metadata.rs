@@ -1,6 +1,6 @@
 //! Credentials of the machine itself: the metadata service of EC2 instances, and the credentials service of containers.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs as _};
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,13 +9,14 @@ use serde_json::Value as Json;
 use super::{AwsCredentials, AwsError, Moment, Session};
 use crate::Secret;
 use crate::http::{Method, Request, Response, Url};
+use crate::machine::{CONTAINER_HOSTS, MachineService};
 
 /// The metadata service of EC2 instances.
 #[derive(Clone, Debug, Default)]
 pub struct MetadataSettings {
     /// Its address.
     pub endpoint: Option<String>,
-    /// Which of its usual addresses.
+    /// Usual address to use.
     pub address: MetadataAddress,
     /// Whether it is asked.
     pub usage: MetadataUse,
@@ -24,10 +25,10 @@ pub struct MetadataSettings {
 /// The usual addresses of the metadata service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetadataAddress {
-    /// 169.254.169.254
+    /// The one of IPv4.
     #[default]
     Ipv4,
-    /// fd00:ec2::254
+    /// The one of IPv6.
     Ipv6,
 }
 
@@ -56,9 +57,6 @@ pub enum MetadataUse {
 
 const TIMEOUT: Duration = Duration::from_secs(1);
 const CONTAINER_TIMEOUT: Duration = Duration::from_secs(5);
-const CONTAINER: Ipv4Addr = Ipv4Addr::new(169, 254, 170, 2);
-const POD: Ipv4Addr = Ipv4Addr::new(169, 254, 170, 23);
-const POD_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23);
 const ROLES: &str = "latest/meta-data/iam/security-credentials/";
 
 /// The sentence for a user without any credentials.
@@ -110,10 +108,13 @@ impl Session {
         };
         let mode = self.environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE").and_then(MetadataAddress::parse);
         let usual = match (settings.address, mode) {
-            (MetadataAddress::Ipv6, _) | (_, Some(MetadataAddress::Ipv6)) => "http://[fd00:ec2::254]",
-            _ => "http://169.254.169.254",
+            (MetadataAddress::Ipv6, _) | (_, Some(MetadataAddress::Ipv6)) => MachineService::Ec2V6,
+            _ => MachineService::Ec2,
         };
-        let base = settings.endpoint.as_deref().or_else(variable).or_else(of_profile).unwrap_or(usual);
+        let base = match settings.endpoint.as_deref().or_else(variable).or_else(of_profile) {
+            Some(base) => base.to_owned(),
+            None => format!("http://{}", self.environment.machine_service(usual)?),
+        };
         let url = format!("{}/{path}", base.trim_end_matches('/'));
         Url::parse(&url).map_err(|error| format!("the address {base} of the metadata service is not a URL: {error}"))
     }
@@ -148,7 +149,9 @@ impl Session {
         let asked = || -> Result<AwsCredentials, String> {
             let variable = |name: &str| self.environment.get(name);
             let url = match variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
-                Some(path) => format!("http://{CONTAINER}{path}"),
+                Some(path) => {
+                    format!("http://{}{path}", self.environment.machine_service(MachineService::EcsTask)?)
+                }
                 None => variable("AWS_CONTAINER_CREDENTIALS_FULL_URI")
                     .ok_or("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and AWS_CONTAINER_CREDENTIALS_FULL_URI are not set")?
                     .to_owned(),
@@ -186,10 +189,8 @@ impl Session {
 
 /// Whether a host is this machine, or the credentials service of ECS or EKS.
 fn is_local(url: &Url) -> bool {
-    let is_allowed = |address: IpAddr| match address {
-        IpAddr::V4(address) => address.is_loopback() || address == CONTAINER || address == POD,
-        IpAddr::V6(address) => address.is_loopback() || address == POD_V6,
-    };
+    let of_containers = CONTAINER_HOSTS.map(|host| host.parse::<IpAddr>().ok());
+    let is_allowed = |address: IpAddr| address.is_loopback() || of_containers.contains(&Some(address));
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     if let Ok(address) = host.parse::<IpAddr>() {
         return is_allowed(address);

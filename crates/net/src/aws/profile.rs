@@ -17,7 +17,7 @@ pub(super) struct Profiles {
     services: BTreeMap<String, Section>,
 }
 
-/// Which of the two kinds of files a text is.
+/// Kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Config,
@@ -182,7 +182,7 @@ mod tests {
             _ => Err(std::io::Error::from(std::io::ErrorKind::NotFound)),
         };
         let files = SharedFiles { config: vec!["${DIR}/config".into()], credentials: vec!["~/credentials".into()] };
-        let profiles = Profiles::read(&files, &environment, &read).expect("the files are there");
+        let profiles = Profiles::read(&files, &environment, &read).expect("the files exist");
         let get = |profile: &str, name: &str| profiles.profile(profile).and_then(|section| section.get(name)).cloned();
         assert_eq!(get("default", "region").as_deref(), Some("eu-west-1"));
         assert_eq!(get("a", "aws_access_key_id").as_deref(), Some("NEW"));

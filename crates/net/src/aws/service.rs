@@ -193,7 +193,7 @@ static PARTITIONS: [Partition; 8] = [
 ];
 
 impl Partition {
-    /// The partition of a region. Unknown regions without a telling name belong to the standard partition.
+    /// The partition of a region. Unknown regions without a known prefix belong to the standard partition.
     pub fn of_region(region: &str) -> &'static Partition {
         let fits = |partition: &&Partition| partition.prefixes.iter().any(|prefix| region.starts_with(prefix));
         PARTITIONS.iter().rfind(fits).unwrap_or(&PARTITIONS[0])
@@ -210,7 +210,7 @@ pub fn is_region(name: &str) -> bool {
     PARTITIONS.iter().any(|partition| partition.regions.contains(&name))
 }
 
-/// Which addresses an endpoint has.
+/// Kind of addresses of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stack {
     /// IPv4.
@@ -220,7 +220,7 @@ pub enum Stack {
     Dual,
 }
 
-/// Which cryptography an endpoint uses.
+/// Cryptography of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cryptography {
     /// Any.
@@ -230,7 +230,7 @@ pub enum Cryptography {
     Fips,
 }
 
-/// Where requests to a service go, and the region in their signatures.
+/// Endpoint of a service, and the region in its signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// Scheme, host, port and a path if it is custom.
@@ -241,7 +241,7 @@ pub struct Endpoint {
     pub origin: Origin,
 }
 
-/// Where an endpoint comes from.
+/// Source of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// AWS.

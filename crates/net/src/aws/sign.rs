@@ -12,7 +12,7 @@ use crate::http::{Request, Url};
 const S3: &str = "s3";
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// What a signature is valid for.
+/// Scope of a signature.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scope<'a> {
     /// Its name in signatures.

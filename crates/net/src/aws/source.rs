@@ -1,4 +1,4 @@
-//! Where credentials come from: arguments, environment, profiles, and roles assumed on top.
+//! Sources of credentials: arguments, environment, profiles, and roles assumed on top.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::sso::SsoProfile;
 use super::{AssumeRole, AwsCredentials, AwsError, Session, WebIdentity};
 use crate::Secret;
 
-/// How credentials are obtained, each time they are needed.
+/// Source of credentials, used each time they are needed.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// Credentials that are written down.

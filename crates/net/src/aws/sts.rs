@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Retries of requests for credentials.
 const RETRIES: u32 = 3;
 
-/// Who the caller is.
+/// Identity of the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallerIdentity {
     /// The ARN of the user or role.
@@ -127,7 +127,7 @@ impl Session {
         })
     }
 
-    /// Who the credentials belong to.
+    /// Owner of the credentials.
     pub(super) fn identity(&self, credentials: &AwsCredentials) -> Result<CallerIdentity, AwsError> {
         let pairs = start("GetCallerIdentity", STS_VERSION);
         let response = self.query(Service::Sts, &pairs, Some(credentials))?;
@@ -138,13 +138,13 @@ impl Session {
         Ok(CallerIdentity { arn, account })
     }
 
-    /// The account of the user that credentials belong to; none if IAM does not tell.
+    /// The account of the user that credentials belong to, or none if IAM does not return it.
     pub(super) fn account_of_user(&self, credentials: &AwsCredentials) -> Option<String> {
         let response = self.query(Service::Iam, &start("GetUser", IAM_VERSION), Some(credentials));
         match response {
             Ok(response) => account_of(response.text_of("Arn")?),
             Err(error) => {
-                tracing::debug!(reason = %error, "IAM does not tell the account");
+                tracing::debug!(reason = %error, "the response of IAM does not contain the account");
                 None
             }
         }

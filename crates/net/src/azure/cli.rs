@@ -19,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) struct AzureCli {
     program: PathBuf,
     environment: Environment,
-    /// The subscription of the configuration; empty if it has none.
+    /// The subscription of the configuration; empty if it is not set.
     subscription: String,
     /// The subscription that `az account show` reports.
     default_subscription: String,

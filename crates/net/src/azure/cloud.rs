@@ -8,7 +8,7 @@ use crate::http::{Request, Url};
 /// The endpoints of a cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AzureCloud {
-    /// Where identities request tokens.
+    /// Token endpoints of identities.
     pub login: Url,
     /// The resource manager.
     pub resource_manager: Url,

@@ -72,7 +72,7 @@ pub enum IdentityKind {
     AzureCli,
 }
 
-/// Why a kind of identity cannot be used.
+/// Reason why a kind of identity cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsuitable {
     /// The kind.

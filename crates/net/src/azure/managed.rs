@@ -7,13 +7,12 @@ use std::time::Duration;
 use super::tokens::Token;
 use super::{AzureError, Outside, json, response, url};
 use crate::http::{Request, shown};
+use crate::machine::MachineService;
 use crate::{Environment, Secret};
 
-/// The metadata service of virtual machines.
-const IMDS: &str = "http://169.254.169.254/metadata/identity/oauth2/token";
 /// The agent of Azure Arc.
 const ARC: &str = "http://127.0.0.1:40342/metadata/identity/oauth2/token";
-/// The file that tells that the agent of Azure Arc is installed.
+/// The file that indicates an installed agent of Azure Arc.
 const ARC_AGENT: &str = "/opt/azcmagent/bin/himds";
 /// The directory with the secrets of that agent.
 const ARC_SECRETS: &str = "/var/opt/azcmagent/tokens";
@@ -71,7 +70,10 @@ impl ManagedIdentity {
             (identity, ..) if Path::new(ARC_AGENT).exists() => {
                 (Source::Arc, identity.unwrap_or_else(|| ARC.to_owned()))
             }
-            _ => (Source::Imds, IMDS.to_owned()),
+            _ => {
+                let host = variables.machine_service(MachineService::Azure)?;
+                (Source::Imds, format!("http://{host}/metadata/identity/oauth2/token"))
+            }
         };
         let alone = match source {
             Source::Arc => Some("Azure Arc"),

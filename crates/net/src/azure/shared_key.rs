@@ -63,7 +63,7 @@ fn string_to_sign(account: &str, request: &Request) -> String {
                 0 => String::new(),
                 length => length.to_string(),
             },
-            // The header `x-ms-date` is signed in its place.
+            // The header `x-ms-date` is signed instead.
             "date" => String::new(),
             name => header(name).unwrap_or_default(),
         });

@@ -25,7 +25,7 @@ struct Internet {
 }
 
 impl Internet {
-    /// All host names lead to one host, which tells them apart by the header `Host`.
+    /// All host names lead to one host, which distinguishes them by the header `Host`.
     fn new(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Internet {
         let host = Host::start(answer);
         let address = host.address();

@@ -19,7 +19,7 @@ const MARGIN: Duration = Duration::from_secs(300);
 /// The validity of tokens that do not say when they expire.
 const UNKNOWN_VALIDITY: Duration = Duration::from_secs(300);
 
-/// How an identity gets tokens.
+/// Token flow of an identity.
 #[derive(Debug)]
 pub(super) enum Login {
     Certificate { client_id: String, certificate: Arc<ClientCertificate> },
@@ -30,7 +30,7 @@ pub(super) enum Login {
     Cli(AzureCli),
 }
 
-/// Where the ID token of another provider comes from.
+/// Source of the ID token of another provider.
 #[derive(Debug)]
 pub(super) enum Assertion {
     /// The token itself or a file with it.

@@ -86,7 +86,7 @@ fn refused(request: &Request, response: &Response) -> GoogleError {
     }
 }
 
-/// What to do about a code of a token endpoint.
+/// Advice for a code of a token endpoint.
 fn advice(code: &str, message: &str) -> Option<&'static str> {
     match code {
         "invalid_grant" if message.contains("short-lived token") || message.contains("iat and exp") => {

@@ -28,13 +28,13 @@ pub(super) struct Federation {
     format: Format,
 }
 
-/// Where the token of the other provider is.
+/// Source of the token of the other provider.
 enum Subject {
     File(PathBuf),
     Url(Url, Vec<(String, String)>),
 }
 
-/// How the token of the other provider is written.
+/// Format of the token of the other provider.
 enum Format {
     Text,
     /// A JSON object with the token in this field.

@@ -9,7 +9,7 @@ use super::user::{AuthorizedUser, ClientAuthentication};
 use super::{CLOUD_PLATFORM, Cached, DEFAULT_UNIVERSE, GoogleError, Kind, exchange};
 use crate::Secret;
 
-/// Where tokens are requested, unless a file says otherwise.
+/// Default token endpoint.
 const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
 /// Source credentials of impersonation may not be nested deeper.
 const MOST_SOURCES: usize = 5;

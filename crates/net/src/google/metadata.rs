@@ -5,15 +5,15 @@ use std::time::Duration;
 use super::{GoogleError, Requests, Token, exchange};
 use crate::Environment;
 use crate::http::{Request, Url, shown};
+use crate::machine::MachineService;
 
-/// The address that every machine of Google Cloud has.
-const HOST: &str = "169.254.169.254";
 /// The server is on the same machine. Elsewhere the address leads nowhere, which should not take long.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The metadata server.
 pub(super) struct MetadataServer {
-    host: String,
+    /// Its host, or the reason why it is not available.
+    host: Result<String, String>,
     scopes: Vec<String>,
     presence: Presence,
 }
@@ -31,15 +31,20 @@ impl MetadataServer {
     /// The server that the environment names, or the usual one.
     pub(super) fn of(environment: &Environment, scopes: Vec<String>) -> MetadataServer {
         match environment.get("GCE_METADATA_HOST") {
-            Some(host) => MetadataServer { host: host.to_owned(), scopes, presence: Presence::Configured },
-            None => MetadataServer { host: HOST.to_owned(), scopes, presence: Presence::Assumed },
+            Some(host) => MetadataServer { host: Ok(host.to_owned()), scopes, presence: Presence::Configured },
+            None => {
+                let host = environment.machine_service(MachineService::Google).map(str::to_owned);
+                MetadataServer { host, scopes, presence: Presence::Assumed }
+            }
         }
     }
 
     pub(super) fn token(&self, requests: &Requests) -> Result<Token, GoogleError> {
         let path = "computeMetadata/v1/instance/service-accounts/default/token";
-        let mut url = Url::parse(&format!("http://{}/{path}", self.host))
-            .map_err(|_| GoogleError::lasting(format!("GCE_METADATA_HOST is not a host: {:?}", self.host)))?;
+        let refused = |reason: &String| self.explained(GoogleError { reason: reason.clone(), may_pass: true });
+        let host = self.host.as_ref().map_err(refused)?;
+        let mut url = Url::parse(&format!("http://{host}/{path}"))
+            .map_err(|_| GoogleError::lasting(format!("GCE_METADATA_HOST is not a host: {host:?}")))?;
         if !self.scopes.is_empty() {
             url.query_pairs_mut().append_pair("scopes", &self.scopes.join(","));
         }
@@ -55,7 +60,7 @@ impl MetadataServer {
         exchange::token_of(&shown, &response)
     }
 
-    /// Without a metadata server there are no credentials, which does not pass.
+    /// Without a metadata server there are no credentials, and a retry is useless.
     fn explained(&self, error: GoogleError) -> GoogleError {
         match self.presence {
             Presence::Assumed if error.may_pass => GoogleError::lasting(format!(

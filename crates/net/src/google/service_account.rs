@@ -16,7 +16,7 @@ use crate::Secret;
 use crate::http::{Request, Url};
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// How long an assertion is valid, which is the most that Google accepts.
+/// Lifetime of an assertion, which is the maximum that Google accepts.
 const LIFETIME: Duration = Duration::from_secs(3600);
 /// Assertions are dated back, because clocks differ a little.
 const DATED_BACK: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ pub(super) struct ServiceAccount {
     pub(super) exchange: Exchange,
 }
 
-/// How an assertion becomes an access token.
+/// Exchange of an assertion for an access token.
 pub(super) enum Exchange {
     /// At this endpoint.
     At(Url),

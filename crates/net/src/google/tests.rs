@@ -62,7 +62,7 @@ fn query(asked: &Asked) -> BTreeMap<String, String> {
     form(&Asked { body: query.to_owned(), ..Asked::default() })
 }
 
-/// A refusal that names the first thing that is wrong.
+/// A refusal that names the first error.
 fn wrong(reason: &str) -> Reply {
     Reply { status: 400, ..Reply::json(&json!({ "error": "test", "error_description": reason }).to_string()) }
 }
@@ -211,7 +211,7 @@ fn a_user_exchanges_a_refresh_token() {
 fn default_credentials_are_searched_in_order() {
     let host = Host::start(|asked| match form(asked).get("refresh_token") {
         Some(refresh) => granted(refresh, 3600),
-        None => wrong("it is no form"),
+        None => wrong("it is not a form"),
     });
     let user = |refresh: &str| {
         json!({ "type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": refresh,
@@ -432,7 +432,7 @@ fn secrets_do_not_follow_redirects() {
     let host = Host::start(move |_| Reply::status(307).with("Location", &target));
     let file = json!({ "type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "r",
         "token_uri": host.url("/token") });
-    let error = source(&file).token().expect_err("a redirect is no token");
+    let error = source(&file).token().expect_err("a redirect is not a token");
     assert!(error.reason.contains("307"), "{error}");
     assert!(other.asked().is_empty());
 }

@@ -13,7 +13,7 @@ pub(super) struct AuthorizedUser {
     pub(super) client: ClientAuthentication,
 }
 
-/// How the client identifies itself.
+/// Credentials of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientAuthentication {
     /// By fields of the form, for users of Google.

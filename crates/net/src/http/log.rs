@@ -12,7 +12,7 @@ use super::{HeaderMap, Request, shown};
 const SECRET: [&str; 9] =
     ["authorization", "cookie", "token", "secret", "password", "credential", "signature", "-key", "x-auth"];
 
-/// What stands for the value of such a header.
+/// Replacement of the value of such a header.
 const REDACTED: &str = "[redacted]";
 
 pub(super) fn request(request: &Request) {

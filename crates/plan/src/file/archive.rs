@@ -10,10 +10,12 @@ use ecow::EcoString;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use super::PLAN;
+
 /// Entries by name.
 pub(super) type Entries = BTreeMap<EcoString, Vec<u8>>;
 
-/// How much is too much.
+/// Limits of an archive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) entries: usize,
@@ -21,18 +23,18 @@ pub(super) struct Limits {
     pub(super) bytes: u64,
     /// Archives may unpack to this many bytes however small they are.
     pub(super) harmless: u64,
-    /// How many times as large as the archive everything else may be.
+    /// Maximum ratio of the unpacked size to the size of the archive.
     pub(super) ratio: u64,
 }
 
 pub(super) const LIMITS: Limits = Limits { entries: 1_000_000, bytes: 1 << 32, harmless: 256 << 20, ratio: 200 };
 
-/// How an archive begins.
+/// Start of an archive.
 const START: &[u8] = b"PK\x03\x04";
-/// How the end of an archive begins, and how long it is without a comment.
+/// Start of the end record of an archive, and its length without a comment.
 const END: (&[u8], usize) = (b"PK\x05\x06", 22);
 
-/// Why bytes cannot be unpacked.
+/// Reason why bytes cannot be unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     /// They do not begin like an archive.
@@ -43,17 +45,25 @@ pub(super) enum Refused {
     TooLarge,
 }
 
-/// Packs entries, in this order. The error is a sentence part.
-pub(super) fn pack<'e>(entries: impl IntoIterator<Item = (&'e str, &'e [u8])>) -> Result<Vec<u8>, String> {
+/// Packs the plan, whose content is in pieces, and other entries, in this order. The error is a sentence part.
+pub(super) fn pack<'e>(
+    plan: &[&[u8]],
+    entries: impl IntoIterator<Item = (&'e str, &'e [u8])>,
+) -> Result<Vec<u8>, String> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, content) in entries {
+    let mut add = |name: &str, pieces: &[&[u8]]| {
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(1))
-            .large_file(content.len() as u64 >= u64::from(u32::MAX) / 2);
+            .large_file(length as u64 >= u64::from(u32::MAX) / 2);
         writer.start_file(name, options).map_err(|error| error.to_string())?;
-        writer.write_all(content).map_err(|error| error.to_string())?;
+        pieces.iter().try_for_each(|piece| writer.write_all(piece)).map_err(|error| error.to_string())
+    };
+    if !plan.is_empty() {
+        add(PLAN, plan)?;
     }
+    entries.into_iter().try_for_each(|(name, content)| add(name, &[content]))?;
     Ok(writer.finish().map_err(|error| error.to_string())?.into_inner())
 }
 
@@ -73,7 +83,7 @@ impl<'b> Archive<'b> {
         if zip.len() > limits.entries { Err(Refused::TooLarge) } else { Ok(Archive { bytes, zip }) }
     }
 
-    /// So many bytes of an entry, or all of it, checked, if it is shorter; none if there is no such entry.
+    /// So many bytes of an entry, or all of it, checked, if it is shorter; none if the entry does not exist.
     pub(super) fn beginning(&mut self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Refused> {
         let Some(at) = self.zip.index_for_name(name) else { return Ok(None) };
         let entry = self.zip.by_index(at).map_err(|_| Refused::Malformed)?;

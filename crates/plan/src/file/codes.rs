@@ -1,4 +1,4 @@
-//! Which byte stands for which variant. The compiler tells when one is missing.
+//! Codes of enum variants. The compiler reports a missing one.
 
 use yuba_provider::Nesting;
 use yuba_state::{CheckKind, CheckStatus};

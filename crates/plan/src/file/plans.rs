@@ -180,7 +180,7 @@ fn write_change(writer: &mut Writer, change: &ResourceChange) {
     writer.byte(action.code());
     writer.byte(reason.code());
     writer.value(before);
-    // What stays as it is need not be there twice.
+    // A value that stays the same is written once.
     let changed = *action != Action::NoOp || !before.raw_equals(after);
     writer.option(changed.then_some(after), Writer::value);
     writer.bytes(private);

@@ -72,7 +72,7 @@ impl<'b> Reader<'b> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
-    /// How many things follow, each at least one byte long.
+    /// Number of items that follow, each at least one byte long.
     pub(super) fn count(&mut self) -> Read<usize> {
         let count = usize::try_from(self.number()?).map_err(|_| Malformed)?;
         if count <= self.rest.len() { Ok(count) } else { Err(Malformed) }

@@ -109,7 +109,7 @@ fn read_block(reader: &mut Reader<'_>, depth: usize) -> Read<BlockSchema> {
     Ok(block)
 }
 
-/// How deep blocks and attributes may be nested.
+/// Maximum nesting of blocks and attributes.
 const DEEPEST: usize = 64;
 
 /// The depth of what is inside; schemas that are nested too deeply are refused.

@@ -52,7 +52,9 @@ fn block(change: &ResourceChange) -> EcoString {
 pub(super) fn of_graph(graph: &ExecGraph, changes: &[ResourceChange]) -> Vec<Step> {
     let mut by_block: HashMap<EcoString, Vec<(AbsResourceInstance, Action)>> = HashMap::default();
     for change in changes.iter().filter(|change| makes(change)) {
-        by_block.entry(block(change)).or_default().push((change.addr.clone(), change.action));
+        // Most blocks have one instance, and there can be many of them.
+        let of_block = by_block.entry(block(change)).or_insert_with(|| Vec::with_capacity(1));
+        of_block.push((change.addr.clone(), change.action));
     }
     let mut work = |at: usize, op: &Op| match op {
         Op::Evaluate(_) => {
@@ -83,7 +85,7 @@ pub(super) fn into_graph(steps: Vec<Step>, changes: &[ResourceChange]) -> Read<E
         let position = positions.get(&(addr, deposed)).copied().ok_or(Malformed)?;
         if changes[position as usize].action == action { Ok(position) } else { Err(Malformed) }
     };
-    // What has still to be done for each change.
+    // Remaining steps of each change.
     let mut makes: Vec<bool> = changes.iter().map(makes).collect();
     let mut ends: Vec<bool> = changes.iter().map(ends).collect();
     let do_once = |open: &mut Vec<bool>, position: u32| {

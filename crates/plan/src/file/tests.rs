@@ -75,6 +75,7 @@ fn file(changes: Vec<ResourceChange>) -> PlanFile {
         lock_file: "".into(),
         lineage: "l".into(),
         serial: 7,
+        snapshot: Some(41),
     }
 }
 
@@ -86,7 +87,7 @@ fn read(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     decode(bytes, "0.1.0")
 }
 
-/// A schema with something in every place.
+/// A schema with a value in every field.
 fn schema() -> ProviderSchema {
     let nested =
         NestedAttribute { nesting: Nesting::Map, attributes: [("x".into(), Attribute::computed(Type::bool()))].into() };
@@ -112,7 +113,7 @@ fn schema() -> ProviderSchema {
     }
 }
 
-/// A file with something in every place.
+/// A file with a value in every field.
 fn full() -> PlanFile {
     let (source, module) = ("var.x".into(), "module.m".into());
     let deprecation = Deprecation { source, module, message: "no".into(), remote: true, unread: true };
@@ -271,11 +272,11 @@ fn states_come_back() {
 
 /// An archive with these entries.
 fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
-    archive::pack(entries.iter().copied()).expect("because it is small")
+    archive::pack(&[], entries.iter().copied()).expect("because it is small")
 }
 
 #[test]
-fn what_is_no_plan_is_recognised() {
+fn other_files_than_plans_are_recognised() {
     let check = |bytes: &[u8], expect: &PlanFileError| assert_eq!(read(bytes).err().as_ref(), Some(expect));
     check(b"", &PlanFileError::NotAPlan);
     check(b"{\"version\": 4}", &PlanFileError::NotAPlan);
@@ -283,13 +284,13 @@ fn what_is_no_plan_is_recognised() {
     check(b"yuba plan 1\nwhatever", &PlanFileError::OtherFormat("1".into()));
     check(b"PK\x03\x04rest of a zip", &PlanFileError::BrokenArchive);
     check(&zipped(&[("other", b"x")]), &PlanFileError::NotAPlan);
-    check(&zipped(&[("tfplan", b"yuba plan 3 9.9.9\nx")]), &PlanFileError::OtherFormat("3".into()));
+    check(&zipped(&[("tfplan", b"yuba plan 2 9.9.9\nx")]), &PlanFileError::OtherFormat("2".into()));
     check(
-        &zipped(&[("tfplan", b"yuba plan 2 9.9.9\nx")]),
+        &zipped(&[("tfplan", b"yuba plan 3 9.9.9\nx")]),
         &PlanFileError::OtherVersion("9.9.9".into(), "0.1.0".into()),
     );
-    check(&zipped(&[("tfplan", b"yuba plan 2 0.1.0\n")]), &PlanFileError::Damaged);
-    check(&zipped(&[("tfplan", b"yuba plan 2 \x1b[0m\n")]), &PlanFileError::Damaged);
+    check(&zipped(&[("tfplan", b"yuba plan 3 0.1.0\n")]), &PlanFileError::Damaged);
+    check(&zipped(&[("tfplan", b"yuba plan 3 \x1b[0m\n")]), &PlanFileError::Damaged);
     // Fields of a protocol buffer: a number, bytes, and the version.
     check(
         &zipped(&[("tfplan", b"\x08\x03\x1a\x02xx\x72\x061.12.6")]),
@@ -299,7 +300,7 @@ fn what_is_no_plan_is_recognised() {
     check(&zipped(&[("tfplan", b"\xff\xff")]), &PlanFileError::OtherProgram(None));
 }
 
-/// What was changed is refused, or the change does not matter, such as that of a date.
+/// A changed file is refused, or the change does not matter, such as that of a date.
 #[test]
 fn every_cut_and_every_flip_is_recognised() {
     let file = full();
@@ -322,7 +323,7 @@ fn every_cut_and_every_flip_is_recognised() {
     assert!(unharmed < bytes.len() / 4, "{unharmed} of {}", bytes.len());
 }
 
-/// The entries of a whole file with one of them changed: the sum tells.
+/// The entries of a whole file with one of them changed: the checksum detects it.
 #[test]
 fn every_entry_is_summed() {
     let bytes = written(&full());
@@ -346,10 +347,10 @@ fn every_entry_is_summed() {
     assert!(read(&pack(&entries)).is_ok());
     for name in &names {
         let mut changed = entries.clone();
-        changed.get_mut(name).expect("because it is there").push(b' ');
+        changed.get_mut(name).expect("because it exists").push(b' ');
         assert_eq!(read(&pack(&changed)).err(), Some(PlanFileError::Damaged), "{name}");
         let mut renamed = entries.clone();
-        let content = renamed.remove(name).expect("because it is there");
+        let content = renamed.remove(name).expect("because it exists");
         assert!(read(&pack(&renamed)).is_err(), "without {name}");
         renamed.insert(eco_format!("{name}x"), content);
         assert!(read(&pack(&renamed)).is_err(), "{name}x");
@@ -388,10 +389,11 @@ fn hostile_archives_are_refused() {
 }
 
 fn rewritten(file: &PlanFile, payload: &[u8]) -> Result<PlanFile, PlanFileError> {
-    read_file(payload, entries(file), "0.1.0".into())
+    let entries = entries(file).into_iter().map(|(name, part)| (name, part.to_vec())).collect();
+    read_file(payload, entries, "0.1.0".into())
 }
 
-/// Files that are whole and still wrong: nobody makes them by accident.
+/// Intact files with invalid content: they do not occur by accident.
 #[test]
 fn wrong_content_does_no_harm() {
     let file = full();
@@ -464,7 +466,7 @@ impl Dice {
     }
 }
 
-/// What the steps of a graph do: every object that is made or ended, with how.
+/// Effects of the steps of a graph: every object that is created or ended, and how.
 fn work(steps: &[Step]) -> Vec<String> {
     let mut done = Vec::new();
     for step in steps {
@@ -585,7 +587,7 @@ fn plans_that_failed_have_no_steps() {
 }
 
 #[test]
-fn changes_that_are_there_twice_are_refused() {
+fn duplicate_changes_are_refused() {
     let mut file = planned();
     let twice = file.plan.changes[1].clone();
     file.plan.changes.push(twice);

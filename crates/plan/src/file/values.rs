@@ -305,7 +305,7 @@ impl Reader<'_> {
     }
 }
 
-/// More bits than any number in the language has are a mistake.
+/// More bits than any number in the language has are an error.
 fn checked(precision: u32) -> Read<u32> {
     if precision <= 4096 { Ok(precision) } else { Err(Malformed) }
 }

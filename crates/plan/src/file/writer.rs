@@ -1,4 +1,4 @@
-//! Bytes that are written: numbers in as few bytes as they need, and things that repeat once.
+//! Binary output: numbers in as few bytes as possible, and repeated values once.
 
 use std::hash::Hash;
 
@@ -19,7 +19,7 @@ pub(super) struct Writer {
     providers: Table<AbsProviderConfig>,
 }
 
-/// What was written already, by number.
+/// Written values, by number.
 pub(super) struct Table<T>(HashMap<T, u64>);
 
 impl<T> Default for Table<T> {

@@ -21,7 +21,7 @@ use super::{Call, CallError, Empty, GrpcCode, Protocol, STREAM_STDIO, StdioData}
 
 /// The most that a message may hold, in both directions.
 pub const MESSAGE_LIMIT: usize = 256 << 20;
-/// How much the other side may send before we have read it: a schema of a big provider should not have to wait.
+/// Receive window: a schema of a big provider should not have to wait.
 const WINDOW: u32 = 8 << 20;
 /// Bytes before a message: whether it is compressed, and its length.
 const HEAD: usize = 5;
@@ -43,7 +43,7 @@ impl GrpcClient {
         let mut settings = Builder::new();
         settings.enable_push(false).initial_window_size(WINDOW).initial_connection_window_size(2 * WINDOW);
         let (requests, connection) = settings.handshake(stream).await?;
-        // Why it ended is told to whoever waits for an answer.
+        // The reason of its end is reported to all waiting calls.
         tokio::spawn(in_turns(connection));
         Ok(GrpcClient { requests, protocol })
     }
@@ -94,13 +94,13 @@ impl GrpcClient {
     }
 }
 
-/// Drives a connection. Whoever else can go on goes first, so that requests of the same moment go out in one write.
+/// Drives a connection. Other runnable tasks go first, so that requests of the same moment go out in one write.
 fn in_turns<F: Future + Unpin>(mut connection: F) -> impl Future<Output = F::Output> {
     let mut others_went = false;
     poll_fn(move |task| {
         others_went = !others_went;
         if others_went {
-            // It is woken when nobody else is left.
+            // It is woken when no other task is runnable.
             let _ = pin!(yield_now()).poll(task);
             return Poll::Pending;
         }
@@ -108,7 +108,7 @@ fn in_turns<F: Future + Unpin>(mut connection: F) -> impl Future<Output = F::Out
     })
 }
 
-/// What stands before every request.
+/// Headers of every request.
 fn head(path: &'static str) -> Request<()> {
     let mut uri = http::uri::Parts::default();
     uri.scheme = Some(Scheme::HTTP);
@@ -124,18 +124,18 @@ fn head(path: &'static str) -> Request<()> {
     request
 }
 
-/// What comes back: messages, and at the end how it went.
+/// A response: messages, and the status at the end.
 #[derive(Debug)]
 struct Incoming {
     status: StatusCode,
     headers: HeaderMap,
     body: RecvStream,
-    /// What has come of a message.
+    /// Received part of a message.
     data: BytesMut,
 }
 
 impl Incoming {
-    /// The next message; none if there are no more and it went well.
+    /// The next message, or none at the end of a successful stream.
     async fn message(&mut self) -> Result<Option<Bytes>, CallError> {
         loop {
             if let Some(head) = self.data.first_chunk::<HEAD>() {
@@ -169,7 +169,7 @@ impl Incoming {
         }
     }
 
-    /// How it went.
+    /// Status.
     async fn ending(&mut self) -> Result<(), CallError> {
         let trailers = self.body.trailers().await?;
         // An answer without a message may have it all in the headers.
@@ -177,12 +177,14 @@ impl Incoming {
         match found {
             Some((GrpcCode::OK, _)) => Ok(()),
             Some((code, message)) => Err(CallError::Status(code, message)),
-            None => Err(CallError::Status(GrpcCode::of_http(self.status), format!("it answered with {}", self.status))),
+            None => {
+                Err(CallError::Status(GrpcCode::of_http(self.status), format!("it responded with {}", self.status)))
+            }
         }
     }
 }
 
-/// What a process writes to its standard streams.
+/// Output of a process on its standard streams.
 #[derive(Debug)]
 pub struct Stdio {
     answer: Incoming,
@@ -217,14 +219,14 @@ mod tests {
             poll_fn(move |task| {
                 waker.register(task.waker());
                 let now = requests.load(Ordering::SeqCst);
-                sent.lock().expect("because nobody panics").push(now);
+                sent.lock().expect("because no thread panics").push(now);
                 if now < 3 { Poll::Pending } else { Poll::Ready(()) }
             })
         };
         let so_far = sent.clone();
         let work = runtime.spawn(async move {
             let connection = tokio::spawn(in_turns(connection));
-            while so_far.lock().expect("because nobody panics").is_empty() {
+            while so_far.lock().expect("because no thread panics").is_empty() {
                 yield_now().await;
             }
             for _ in 0..3 {
@@ -237,6 +239,6 @@ mod tests {
             connection.await
         });
         runtime.block_on(work).expect("because it does not panic").expect("because it does not panic either");
-        assert_eq!(*sent.lock().expect("because nobody panics"), [0, 3]);
+        assert_eq!(*sent.lock().expect("because no thread panics"), [0, 3]);
     }
 }

@@ -1,10 +1,10 @@
-//! Why a call fails: with a status of gRPC, or because there is nobody to talk to any more.
+//! Why a call fails: with a status of gRPC, or because the connection is closed.
 
 use std::{fmt, io};
 
 use http::{HeaderMap, StatusCode};
 
-/// Why a call failed.
+/// Reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallError {
     /// The other side says so, in its words.
@@ -20,7 +20,7 @@ pub enum CallError {
 impl CallError {
     /// The answer makes no sense.
     pub(super) fn nonsense(reason: &dyn fmt::Display) -> CallError {
-        CallError::Status(GrpcCode::INTERNAL, format!("the answer makes no sense: {reason}"))
+        CallError::Status(GrpcCode::INTERNAL, format!("the response is malformed: {reason}"))
     }
 }
 
@@ -29,7 +29,7 @@ impl From<h2::Error> for CallError {
         match error.reason() {
             Some(h2::Reason::CANCEL) if error.is_reset() => CallError::Status(GrpcCode::CANCELLED, String::new()),
             _ => match error.get_io().map(io::Error::kind) {
-                // What libraries say of that is not for people.
+                // Errors of the libraries are not meant for people.
                 Some(
                     io::ErrorKind::UnexpectedEof
                     | io::ErrorKind::BrokenPipe
@@ -51,14 +51,14 @@ impl fmt::Display for CallError {
             },
             CallError::Broken(reason) => f.write_str(reason),
             CallError::RequestTooLarge => f.write_str("the request is too large"),
-            CallError::AnswerTooLarge => f.write_str("the answer is too large"),
+            CallError::AnswerTooLarge => f.write_str("the response is too large"),
         }
     }
 }
 
 impl std::error::Error for CallError {}
 
-/// How a call ended, as gRPC numbers it.
+/// Status codes of gRPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrpcCode(u8);
 
@@ -104,7 +104,7 @@ impl GrpcCode {
         Some((code.map_or(GrpcCode::UNKNOWN, GrpcCode), percent_decoded(message)))
     }
 
-    /// What an answer means that has no code.
+    /// Meaning of a response without a code.
     pub(super) fn of_http(status: StatusCode) -> GrpcCode {
         match status {
             StatusCode::NOT_FOUND => GrpcCode::UNIMPLEMENTED,
@@ -117,7 +117,7 @@ impl GrpcCode {
     }
 }
 
-/// A text in which `%41` stands for `A`. What is no such number stands for itself.
+/// A string in which `%41` stands for `A`. Invalid escapes stand for themselves.
 fn percent_decoded(mut text: &[u8]) -> String {
     let mut decoded = Vec::with_capacity(text.len());
     while let Some((first, rest)) = text.split_first() {

@@ -1,7 +1,7 @@
 //! Messages that are the same in both protocols, as a table: number, kind and name of every field.
 //!
-//! Schemas of single types are kept as bytes, so that only those are decoded that are needed. Fields that only one of
-//! the protocols has are simply never there in the other.
+//! Schemas of single types are stored as bytes, so that only the needed ones are decoded. Fields that only one of the
+//! protocols has are simply missing in the other.
 
 #![allow(missing_docs, reason = "the names are those of the protocol and say what is meant")]
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use prost::bytes::Bytes;
 
 /// Each field becomes an attributed field of a struct: `text`, `bytes`, `flag`, `int`, `one` message or none, `many`
-/// messages, `named` things by name, `choice` of an enumeration; with `maybe` it makes a difference whether it is there.
+/// messages, `named` messages by name, `choice` of an enumeration; with `maybe` its absence is significant.
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident { $($fields:tt)* })*) => {
         $(messages!(@ [$(#[$doc])*] $name [] $($fields)*);)*
@@ -70,17 +70,17 @@ messages! {
     DynamicValue { 1 bytes msgpack, 2 bytes json, }
     /// An error or a warning.
     Diagnostic { 1 choice severity: "Severity", 2 text summary, 3 text detail, 4 one attribute: AttributePath, }
-    /// What is wrong with a call of a function.
+    /// Error of a function call.
     FunctionError { 1 text text, 2 maybe int function_argument, }
-    /// Where in a value.
+    /// Path in a value.
     AttributePath { 1 many steps: Step, }
-    /// An object as it is stored: JSON, or long ago texts by path.
+    /// An object as it is stored: JSON, or in an old format strings by path.
     RawState { 1 bytes json, 2 named text flatmap, }
     /// A moment.
     Timestamp { 1 int seconds, 2 int nanos, }
-    /// What identifies an object.
+    /// Identity of an object.
     IdentityData { 1 one identity_data: DynamicValue, }
-    /// What identifies objects of a type.
+    /// Identity schema of a type.
     IdentitySchema { 1 int version, 2 many identity_attributes: IdentityAttribute, }
     /// One attribute of what identifies objects.
     IdentityAttribute {
@@ -96,13 +96,13 @@ messages! {
         1 text name, 2 bytes r#type, 3 flag allow_null_value, 4 flag allow_unknown_values, 5 text description,
         6 choice description_kind: "StringKind",
     }
-    /// What a function returns.
+    /// Result of a function.
     Return { 1 bytes r#type, }
-    /// What the provider can do beyond what every provider can.
+    /// Optional capabilities of the provider.
     ServerCapabilities {
         1 flag plan_destroy, 2 flag get_provider_schema_optional, 3 flag move_resource_state, 4 flag generate_resource_config,
     }
-    /// What whoever asks can do beyond what everybody can.
+    /// Optional capabilities of the client.
     ClientCapabilities { 1 flag deferral_allowed, 2 flag write_only_attributes_allowed, }
     /// The provider wants to be asked again later.
     Deferred { 1 choice reason: "DeferredReason", }
@@ -129,7 +129,7 @@ messages! {
     ValidateProviderResponse { 1 one prepared_config: DynamicValue, 2 many diagnostics: Diagnostic, }
     /// Client capabilities are only for managed resources.
     ValidateRequest { 1 text type_name, 2 one config: DynamicValue, 3 one client_capabilities: ClientCapabilities, }
-    /// What is wrong, and nothing else.
+    /// Diagnostics only.
     ProblemsResponse { 1 many diagnostics: Diagnostic, }
     ConfigureRequest {
         1 text terraform_version, 2 one config: DynamicValue, 3 one client_capabilities: ClientCapabilities,
@@ -214,7 +214,7 @@ pub struct Step {
     pub selector: Option<Selector>,
 }
 
-/// Where a step of a path goes.
+/// Kind of a step of a path.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub enum Selector {
     #[prost(string, tag = 1)]
@@ -225,7 +225,7 @@ pub enum Selector {
     ElementKeyInt(i64),
 }
 
-/// How bad it is.
+/// Severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub enum Severity {
@@ -234,7 +234,7 @@ pub enum Severity {
     Warning = 2,
 }
 
-/// How a text is written.
+/// Format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub enum StringKind {
@@ -242,7 +242,7 @@ pub enum StringKind {
     Markdown = 1,
 }
 
-/// Why something is put off.
+/// Reason of a deferral.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub enum DeferredReason {
@@ -252,7 +252,7 @@ pub enum DeferredReason {
     AbsentPrereq = 3,
 }
 
-/// Which standard stream.
+/// Standard stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub enum StdioChannel {

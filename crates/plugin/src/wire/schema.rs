@@ -1,5 +1,5 @@
-//! How schemas are described. The two protocols have other numbers for the same things in attributes: everything that
-//! contains attributes has the kind of attribute as a parameter.
+//! Messages of schemas. The two protocols have other numbers for the same fields in attributes: all messages that
+//! contain attributes have the kind of attribute as a parameter.
 
 #![allow(missing_docs, reason = "the names are those of the protocol and say what is meant")]
 
@@ -19,7 +19,7 @@ pub struct Schema<A: Message + Default + Debug> {
     pub block: Option<Block<A>>,
 }
 
-/// What a block may contain.
+/// Content of a block.
 #[derive(Clone, PartialEq, Message)]
 pub struct Block<A: Message + Default + Debug> {
     #[prost(int64, tag = 1)]
@@ -53,7 +53,7 @@ pub struct NestedBlock<A: Message + Default + Debug> {
     pub max_items: i64,
 }
 
-/// How nested blocks or nested attributes are collected.
+/// Nesting mode of nested blocks or nested attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub enum NestingMode {
@@ -150,7 +150,7 @@ impl From<AttributeV5> for AttributeV6 {
 }
 
 impl From<AttributeV6> for AttributeV5 {
-    /// Nested types do not come along: protocol 5 has none.
+    /// Nested types are omitted: protocol 5 does not have them.
     fn from(six: AttributeV6) -> AttributeV5 {
         AttributeV5 {
             name: six.name,

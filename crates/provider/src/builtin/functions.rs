@@ -43,7 +43,8 @@ pub fn signatures() -> &'static [Signature] {
     &*SIGNATURES
 }
 
-/// Calls a function by its name without namespace, with arguments of the parameters' types; `None` if there is no such
+/// Calls a function by its name without namespace, with arguments of the parameters' types; `None` if the function does
+/// not exist.
 /// function. `constants` evaluates expressions that refer to nothing and call nothing.
 pub fn call_function(name: &str, args: &[Value], constants: &mut dyn EvalExpr) -> Option<Result> {
     let signature = signatures().iter().find(|signature| signature.name == name)?;

@@ -8,6 +8,7 @@ use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_value::Value;
 use yuba_value::function::FunctionError;
 
+use super::remote_state::SensitiveOutputs;
 use super::{TERRAFORM, call_function, remote_state, terraform_data, validate_resource_config};
 use crate::contract::{
     Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportBy, ImportRequest, Imported, MoveAnswer,
@@ -25,35 +26,35 @@ pub type IdSource = Arc<dyn Fn() -> EcoString + Send + Sync>;
 /// Makes an evaluator of expressions that refer to nothing and call nothing.
 pub type EvaluatorFactory = fn() -> Box<dyn EvalExpr>;
 
-/// Reads states that others have stored.
+/// Reads remote states.
 pub trait StateReader: Send + Sync {
-    /// What is wrong with a kind of backend and its arguments, an object.
+    /// Validates a type of backend and its arguments, an object.
     fn check(&self, backend: &str, config: &Value) -> Vec<Problem>;
-    /// The outputs of a state, or `None` if there is no such state.
+    /// The outputs of a state, or `None` if the state does not exist.
     fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>>;
 }
 
-/// Which state to read.
+/// Workspace to read.
 #[derive(Clone, Debug)]
 pub struct RemoteState {
     /// The kind of backend.
     pub backend: EcoString,
-    /// What the backend needs to know; an object, not converted to what the backend wants.
+    /// Arguments of the backend; an object, not converted to the schema of the backend.
     pub config: Value,
     /// The workspace.
     pub workspace: EcoString,
-    /// Who asks.
+    /// The caller.
     pub address: AbsResourceInstance,
 }
 
-/// An output in a state of others.
+/// An output in a remote state.
 #[derive(Clone, Debug)]
 pub struct RemoteOutput {
     /// Its value, without marks.
     pub value: Value,
     /// Its configuration says that it must not be shown.
     pub sensitive: bool,
-    /// What its configuration says to do instead, if it is deprecated.
+    /// Deprecation message of its configuration, if it is deprecated.
     pub deprecated: EcoString,
 }
 
@@ -62,7 +63,7 @@ pub struct Terraform {
     ids: IdSource,
     states: Arc<dyn StateReader>,
     constants: Option<EvaluatorFactory>,
-    keep_sensitive: bool,
+    sensitive_outputs: SensitiveOutputs,
 }
 
 static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Arc::new(TERRAFORM.clone()));
@@ -70,7 +71,7 @@ static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Arc::new(TERRAFO
 impl Terraform {
     /// The provider with its doors to the outside.
     pub fn new(ids: IdSource, states: Arc<dyn StateReader>) -> Terraform {
-        Terraform { ids, states, constants: None, keep_sensitive: false }
+        Terraform { ids, states, constants: None, sensitive_outputs: SensitiveOutputs::Plain }
     }
     /// With what `decode_tfvars` needs to evaluate values.
     #[must_use]
@@ -80,7 +81,7 @@ impl Terraform {
     /// Sensitive outputs of other states stay sensitive here.
     #[must_use]
     pub fn keep_sensitive(self) -> Terraform {
-        Terraform { keep_sensitive: true, ..self }
+        Terraform { sensitive_outputs: SensitiveOutputs::Sensitive, ..self }
     }
     /// The schema, made once.
     pub fn shared_schema() -> Arc<ProviderSchema> {
@@ -122,6 +123,9 @@ impl Provider for Terraform {
         ready(Vec::new())
     }
 
+    fn stores_as_is(&self) -> bool {
+        true
+    }
     fn upgrade_state(&self, request: UpgradeRequest) -> Answer<'_, Outcome<Value>> {
         managed(&request.kind, || terraform_data::upgrade(&request.raw))
     }
@@ -168,7 +172,7 @@ impl Provider for Terraform {
         if request.kind != "terraform_remote_state" {
             return ready(no_such("data source", &request.kind));
         }
-        Box::pin(remote_state::read(&*self.states, request, self.keep_sensitive))
+        Box::pin(remote_state::read(&*self.states, request, self.sensitive_outputs))
     }
 
     fn open_ephemeral(&self, kind: EcoString, _config: Value) -> Answer<'_, Outcome<Opened>> {

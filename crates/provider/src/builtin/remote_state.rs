@@ -18,17 +18,16 @@ pub(super) fn schema() -> Schema {
     let attributes = [
         (
             "backend",
-            Attribute::required(Type::string()).described("The kind of backend that has the state, such as `s3`."),
+            Attribute::required(Type::string()).described("The type of the backend of the state, such as `s3`."),
         ),
         (
             "config",
-            Attribute::optional(Type::dynamic())
-                .described("What the backend needs to know: the arguments of its `backend` block, as an object."),
+            Attribute::optional(Type::dynamic()).described("The arguments of its `backend` block, as an object."),
         ),
         (
             "defaults",
             Attribute::optional(Type::dynamic())
-                .described("Values for outputs that the state does not have, or for all if there is no state."),
+                .described("Values for outputs that the state does not have, or for all if the state does not exist."),
         ),
         ("outputs", Attribute::computed(Type::dynamic()).described("All outputs of the root module in that state.")),
         (
@@ -70,7 +69,7 @@ fn validate_backend(backend: &Value, settings: &Value) -> Vec<Problem> {
     }
 }
 
-/// What is wrong with the backend or its arguments, as far as they are known.
+/// Errors in the backend or its arguments, as far as they are known.
 pub(super) fn check(states: &dyn StateReader, config: &Value) -> Vec<Problem> {
     let (backend, settings) = (child(config, "backend"), child(config, "config"));
     let is_known = settings.is_wholly_known() && backend.is_known();
@@ -85,16 +84,32 @@ fn kind(backend: &str) -> &str {
     if backend == "_local" { "local" } else { backend }
 }
 
+/// How the sensitive outputs of another state arrive here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SensitiveOutputs {
+    Sensitive,
+    /// Without the mark.
+    Plain,
+}
+
 /// The configuration with the outputs of the state it names, and what is to be known about them.
-pub(super) async fn read(states: &dyn StateReader, request: DataRequest, keep_sensitive: bool) -> Outcome<DataAnswer> {
-    let (mut outcome, address) = (read_outputs(states, &request, keep_sensitive).await, &request.address);
+pub(super) async fn read(
+    states: &dyn StateReader,
+    request: DataRequest,
+    sensitive: SensitiveOutputs,
+) -> Outcome<DataAnswer> {
+    let (mut outcome, address) = (read_outputs(states, &request, sensitive).await, &request.address);
     if outcome.has_errors() {
         outcome.problems.push(Problem::nowhere(diagnostics::unable_to_read_remote_state(address)));
     }
     outcome
 }
 
-async fn read_outputs(states: &dyn StateReader, request: &DataRequest, keep_sensitive: bool) -> Outcome<DataAnswer> {
+async fn read_outputs(
+    states: &dyn StateReader,
+    request: &DataRequest,
+    sensitive: SensitiveOutputs,
+) -> Outcome<DataAnswer> {
     let config = &request.config;
     let mut problems = validate_backend(&child(config, "backend"), &child(config, "config"));
     if problems.is_empty() {
@@ -119,7 +134,7 @@ async fn read_outputs(states: &dyn StateReader, request: &DataRequest, keep_sens
         Some(Some(found)) => {
             for (name, output) in found {
                 let path = || Path::new().attr("outputs").attr(&name);
-                if output.sensitive && keep_sensitive {
+                if output.sensitive && sensitive == SensitiveOutputs::Sensitive {
                     marks.push((path(), Marks::sensitive()));
                 }
                 if !output.deprecated.is_empty() {
@@ -161,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_about_attributes_is_markdown() {
+    fn descriptions_of_attributes_are_markdown() {
         assert!(schema().block.attributes().iter().all(|(_, attribute)| attribute.markdown));
     }
 }

@@ -1,7 +1,7 @@
-//! `resource "terraform_data"`: a value that is kept, and a resource to hang actions on.
+//! `resource "terraform_data"`: a stored value, and a resource for provisioners and triggers.
 //!
-//! There can be very many of them, so planning and applying one builds its object once, with types that are there already
-//! where possible.
+//! There can be very many of them, so planning and applying one builds its object once, with existing types where
+//! possible.
 
 use ecow::{EcoString, eco_format};
 use yuba_value::{Path, Type, Value, View, json, ops};
@@ -25,7 +25,7 @@ pub(super) fn schema() -> Schema {
 
 pub(super) fn validate(config: &Value) -> Vec<Problem> {
     let is_set = |name: &&str| ops::get_attr(config, name).is_ok_and(|value| !value.is_null());
-    // Quirk: these have no place.
+    // Quirk: these have no location.
     ["id", "output"].into_iter().filter(is_set).map(|name| Problem::nowhere(diagnostics::read_only(name))).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Answers that are not there at once.
+//! Delayed responses.
 
 use std::future::poll_fn;
 use std::task::Poll;

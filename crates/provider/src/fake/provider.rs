@@ -145,7 +145,7 @@ impl Provider for Fake {
             let mut inside = world.inside();
             let state = if planned.is_null() {
                 inside.objects.remove(&text(&prior, "id"));
-                // A delete that is not complete leaves the thing as it was in the answer.
+                // An incomplete delete leaves the object as it was in the response.
                 if fault == Some(Fault::Partial) { prior } else { planned }
             } else {
                 inside.made += u64::from(prior.is_null());

@@ -1,4 +1,4 @@
-//! What the fake provider has.
+//! Schema of the fake provider.
 
 use std::sync::{Arc, LazyLock};
 
@@ -54,7 +54,7 @@ fn thing() -> BlockSchema {
         ("input", Attribute::optional(Type::dynamic())),
         (
             "behave",
-            text().described("What goes wrong: fail_create, partial_create, lie_plan, drift, vanish, slow, ..."),
+            text().described("The injected fault: fail_create, partial_create, lie_plan, drift, vanish, slow, ..."),
         ),
         ("color", Attribute { computed: true, ..text() }),
         ("id", Attribute::computed(Type::string())),

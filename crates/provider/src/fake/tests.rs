@@ -1,4 +1,4 @@
-//! The fake provider does what it says, and goes wrong as it says.
+//! The fake provider works, and fails on request.
 
 use std::task::{Context, Poll};
 
@@ -13,7 +13,7 @@ use crate::decode;
 use crate::legality::{assert_object_compatible, assert_plan_valid, proposed_new};
 use crate::testing::{Literals, parse, show};
 
-/// Polls until the answer is there; how often it was not.
+/// Polls until the response is ready; returns the number of pending polls.
 fn wait<T>(mut answer: Answer<'_, T>) -> (T, u32) {
     let mut context = Context::from_waker(Waker::noop());
     for polls in 0..100 {
@@ -29,7 +29,7 @@ fn decoded(schema: &crate::BlockSchema, text: &str) -> Value {
     decode(&file.body, schema, &mut Literals).0
 }
 
-/// A stand-in for the engine: one thing, changed step by step.
+/// A stand-in for the engine: one object, changed step by step.
 struct Thing {
     world: FakeWorld,
     provider: Fake,
@@ -156,7 +156,7 @@ fn things_live() {
 }
 
 #[test]
-fn creating_goes_wrong() {
+fn creating_fails() {
     thing("name = \"a\"\nbehave = \"fail_create\"").check(expect![[r#"
         plan  behave="fail_create" color=?string id=?string name="a" region="north"
         apply - (It was not possible to create "a".)
@@ -302,7 +302,7 @@ fn child(token: &Value) -> Value {
 }
 
 #[test]
-fn stored_things_of_the_first_version_are_read() {
+fn stored_objects_of_the_first_version_are_read() {
     let raw = RawState::Json(r#"{"label":"a","size":1}"#.into());
     let request = UpgradeRequest { kind: "fake_thing".into(), version: 0, raw };
     let upgraded = wait(FakeWorld::new().provider().upgrade_state(request)).0.value.expect("it can be read");

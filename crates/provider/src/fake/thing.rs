@@ -45,7 +45,7 @@ pub(super) fn validate(config: &Value) -> Vec<Problem> {
     problems
 }
 
-/// The planned thing, and what requires a replacement.
+/// The planned object, and the paths that require a replacement.
 pub(super) fn plan(prior: &Value, proposed: &Value, region: &EcoString, fault: Option<Fault>) -> (Value, Vec<Path>) {
     let mut planned = with(proposed, "password", Value::null(Type::string()));
     let unset = |value: &Value, attribute: &str| child(value, attribute).is_null();
@@ -66,7 +66,7 @@ pub(super) fn plan(prior: &Value, proposed: &Value, region: &EcoString, fault: O
     (planned, if replace { vec![Path::new().attr("kind")] } else { Vec::new() })
 }
 
-/// The thing with other handles in its steps and rules, where the handle is one that `wanted` says yes to.
+/// The object with other handles in its steps and rules, where `wanted` returns true for the handle.
 fn with_handles(thing: &Value, wanted: impl Fn(&Value) -> bool, handle: impl Fn(&Value) -> Value) -> Value {
     ["step", "rule"].iter().fold(thing.clone(), |thing, kind| {
         let parts = child(&thing, kind);
@@ -81,7 +81,7 @@ fn with_handles(thing: &Value, wanted: impl Fn(&Value) -> bool, handle: impl Fn(
     })
 }
 
-/// The thing with everything known.
+/// The object with all values known.
 pub(super) fn finished(planned: &Value, id: EcoString) -> Value {
     let mut thing = planned.clone();
     if !child(&thing, "id").is_known() {
@@ -97,7 +97,7 @@ pub(super) fn finished(planned: &Value, id: EcoString) -> Value {
     with_handles(&thing, |handle| !handle.is_known(), handle)
 }
 
-/// What is answered about a thing when something goes wrong with the answer.
+/// The invalid response about an object, for faults of responses.
 pub(super) fn distorted(thing: &Value, fault: Option<Fault>) -> Value {
     match fault {
         Some(Fault::Lie) => with(thing, "name", Value::string(eco_format!("{} or not", name(thing)))),
@@ -106,7 +106,7 @@ pub(super) fn distorted(thing: &Value, fault: Option<Fault>) -> Value {
     }
 }
 
-/// A stored thing. In version 0 the name was `label`.
+/// A stored object. In version 0 the name was `label`.
 pub(super) fn upgrade(version: u64, raw: &RawState) -> Outcome<Value> {
     let RawState::Json(text) = raw else {
         return Outcome::failed(problem("Invalid stored object", "A thing is never stored like this.".into()));

@@ -10,15 +10,14 @@ use super::values::{Content, child, entries, entry, fingerprint, same};
 use super::{Report, Violation, shown};
 use crate::schema::{Attribute, AttributeType, BlockSchema, NestedBlock, Nesting};
 
-/// What is wrong with an object after a change that was planned. Both conform to the schema; marks say what must not be
-/// shown.
+/// Errors in an object after a planned change. Both conform to the schema; marks say which values must not be shown.
 pub fn assert_object_compatible(schema: &BlockSchema, planned: &Value, actual: &Value) -> Vec<Violation> {
     let mut report = Report::default();
     object(schema, planned, actual, &mut report);
     report.violations
 }
 
-/// What is wrong with a value that was planned, whatever its schema; it is at `path` of something.
+/// Errors in a planned value, whatever its schema; it is at `path` of an object.
 pub fn assert_value_compatible(planned: &Value, actual: &Value, path: Path) -> Vec<Violation> {
     let mut report = Report { path, ..Report::default() };
     attribute(Sensitivity::OfMarks, planned, actual, &mut report);
@@ -51,7 +50,7 @@ fn object(schema: &BlockSchema, planned: &Value, actual: &Value, report: &mut Re
     }
 }
 
-/// What makes a value sensitive.
+/// Reason why a value is sensitive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sensitivity {
     /// The schema of its attribute.
@@ -84,7 +83,7 @@ fn nested_block(schema: &NestedBlock, planned: &Value, actual: &Value, report: &
     let block = &schema.block;
     match schema.nesting {
         Nesting::Single | Nesting::Group => {
-            // An unknown number of blocks can turn out to be none.
+            // An unknown number of blocks can turn out to be zero.
             if planned.is_known() || !actual.is_null() {
                 object(block, planned, actual, report);
             }
@@ -107,7 +106,7 @@ fn nested_block(schema: &NestedBlock, planned: &Value, actual: &Value, report: &
             }
             for (key, planned) in before {
                 match entry(actual, key) {
-                    None => report.add(|| eco_format!("the block with key {key:?} was planned, but is not there")),
+                    None => report.add(|| eco_format!("the block with key {key:?} was planned, but is missing")),
                     Some(actual) => {
                         let step = PathStep::Index(Value::string(key.clone()));
                         report.inside(step, |report| object(block, planned, actual, report));
@@ -116,7 +115,7 @@ fn nested_block(schema: &NestedBlock, planned: &Value, actual: &Value, report: &
             }
             for (key, _) in after {
                 if entry(planned, key).is_none() {
-                    report.add(|| eco_format!("a block with key {key:?} is there that was not planned"));
+                    report.add(|| eco_format!("a block with key {key:?} exists that was not planned"));
                 }
             }
         }
@@ -164,20 +163,20 @@ fn value(planned: &Value, actual: &Value, report: &mut Report) {
         (View::List(before), View::List(after)) | (View::Tuple(before), View::Tuple(after)) => {
             for (at, planned) in (0i64..).zip(before) {
                 match usize::try_from(at).ok().and_then(|at| after.get(at)) {
-                    None => report.add(|| eco_format!("element {at} was planned, but is not there")),
+                    None => report.add(|| eco_format!("element {at} was planned, but is missing")),
                     Some(actual) => {
                         report.inside(PathStep::Index(Value::int(at)), |report| value(planned, actual, report));
                     }
                 }
             }
             for at in before.len()..after.len() {
-                report.add(|| eco_format!("element {at} is there, but was not planned"));
+                report.add(|| eco_format!("element {at} exists, but was not planned"));
             }
         }
         (View::Map(before), View::Map(after)) => {
             for (key, planned) in before {
                 match entry(actual, key) {
-                    None => report.add(|| eco_format!("element {key:?} was planned, but is not there")),
+                    None => report.add(|| eco_format!("element {key:?} was planned, but is missing")),
                     Some(actual) => {
                         let step = PathStep::Index(Value::string(key.clone()));
                         report.inside(step, |report| value(planned, actual, report));
@@ -186,7 +185,7 @@ fn value(planned: &Value, actual: &Value, report: &mut Report) {
             }
             for (key, _) in after {
                 if entry(planned, key).is_none() {
-                    report.add(|| eco_format!("element {key:?} is there, but was not planned"));
+                    report.add(|| eco_format!("element {key:?} exists, but was not planned"));
                 }
             }
         }
@@ -242,7 +241,7 @@ fn set(
         let names = telling_attributes(content, before);
         let project = |item: &Value| fingerprint(&names.iter().map(|name| child(item, name)).collect::<Vec<_>>());
         let candidates = groups(after, project);
-        // Whoever has met someone is still needed while someone of the other side is alone.
+        // An element with a partner is still available while an element of the other side is alone.
         let alone_first = [false, true];
         for round in alone_first {
             for (planned, met) in before.iter().zip(&mut before_met) {
@@ -270,13 +269,13 @@ fn set(
     let mut missing = false;
     for (planned, _) in before.iter().zip(&before_met).filter(|(_, met)| !**met) {
         missing = true;
-        report.add(|| eco_format!("the planned element {} is not there", shown(planned)));
+        report.add(|| eco_format!("the planned element {} is missing", shown(planned)));
     }
     if missing {
         return;
     }
     for (actual, _) in after.iter().zip(&after_met).filter(|(_, met)| !**met) {
-        report.add(|| eco_format!("the element {} is there, but was not planned", shown(actual)));
+        report.add(|| eco_format!("the element {} exists, but was not planned", shown(actual)));
     }
 }
 

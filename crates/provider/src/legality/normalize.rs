@@ -1,4 +1,4 @@
-//! Objects of providers that are made with the old library, brought into the form that all others have.
+//! Converts objects of providers that use the old library to the form of all other providers.
 
 use yuba_value::{Value, View};
 
@@ -44,7 +44,7 @@ fn block(schema: &NestedBlock, value: &Value) -> Value {
     }
 }
 
-/// A block that is there with everything in it unknown.
+/// An existing block with all values unknown.
 fn unknown_content(schema: &BlockSchema) -> Value {
     let attributes = schema.attributes().keys().filter_map(|name| {
         let attr = schema.implied_type().attr(name)?;

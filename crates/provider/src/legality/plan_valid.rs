@@ -9,9 +9,9 @@ use super::values::{child, entries, entry, same};
 use super::{Report, Violation, shown};
 use crate::schema::{Attribute, AttributeType, BlockSchema, NestedAttribute, NestedBlock, Nesting};
 
-/// What is wrong with a plan. All values conform to the schema and carry no marks; `prior` is null to create an object.
+/// Errors in a plan. All values conform to the schema and carry no marks; `prior` is null to create an object.
 ///
-/// A provider may keep the value as it was instead of the configured one: it says then that both mean the same.
+/// A provider may return the prior value instead of the configured one: it asserts then that both mean the same.
 pub fn assert_plan_valid(schema: &BlockSchema, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
     let mut report = Report::default();
     block(schema, prior, config, planned, &mut report);
@@ -54,7 +54,7 @@ fn nested_block(schema: &NestedBlock, prior: &Value, config: &Value, planned: &V
         return block(&schema.block, prior, config, planned, report);
     }
     if planned.is_null() {
-        return report.add(|| "where there are no blocks, an empty collection has to be planned, not null".into());
+        return report.add(|| "without blocks, an empty collection must be planned instead of null".into());
     }
     let check = |prior: Option<&Value>, config: &Value, planned: &Value, report: &mut Report| {
         if !planned.is_known() {

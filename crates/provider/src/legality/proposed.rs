@@ -55,8 +55,8 @@ fn attribute(schema: &Attribute, config: &Value, prior: impl FnOnce() -> Value) 
     }
 }
 
-/// An object that is there has something that only the configuration can have set, so the configuration had it before
-/// and has it no more: the provider did not make it.
+/// An existing object has an attribute that only the configuration can have set, so the configuration had it before and
+/// no longer has it: the provider did not create it.
 fn was_configured(schema: &Attribute, prior: &Value) -> bool {
     match &schema.ty {
         AttributeType::Nested(nested) if schema.optional => has_configured_part(nested, prior),
@@ -212,7 +212,7 @@ fn can_come_from(content: Content<'_>, prior: &Value, config: &Value) -> bool {
     })
 }
 
-/// Whether each object in a collection can have been made from the one at the same place.
+/// Whether each object in a collection can have been made from the one at the same position.
 fn all_can_come_from(content: Content<'_>, nesting: Nesting, prior: &Value, config: &Value) -> bool {
     if prior.is_null() || !prior.is_known() {
         return true;

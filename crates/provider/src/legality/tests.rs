@@ -63,7 +63,7 @@ fn object(schema: &BlockSchema, text: &str) -> Value {
     value
 }
 
-/// What is neither null nor empty.
+/// Non-empty values.
 fn content(value: &Value) -> String {
     if value.is_null() || !value.is_known() {
         return show(value) + "\n";
@@ -98,7 +98,7 @@ fn nothing_is_proposed_for_nothing() {
 }
 
 #[test]
-fn computed_values_are_kept_and_configured_ones_count() {
+fn computed_values_stay_and_configured_ones_win() {
     check_proposed(
         "name = \"old\"\nid = \"i\"\ncolor = \"red\"\ntags = { a = 1 }",
         "name = \"new\"",
@@ -121,7 +121,7 @@ fn computed_values_are_kept_and_configured_ones_count() {
 }
 
 #[test]
-fn blocks_are_found_again_by_their_place() {
+fn blocks_are_matched_by_position() {
     check_proposed(
         "single {\n a = 1\n c = 2\n oc = 3\n}\ngroup {\n c = 4\n}\nlist {\n a = 5\n c = 6\n}\nlist {\n c = 7\n}\n\
          map \"x\" {\n c = 8\n}\nmap \"y\" {\n c = 9\n}\nany {\n v = [1]\n c = 10\n}",
@@ -145,7 +145,7 @@ fn blocks_are_found_again_by_their_place() {
 }
 
 #[test]
-fn elements_of_sets_are_found_again_by_what_is_configured() {
+fn elements_of_sets_are_matched_by_configured_attributes() {
     check_proposed(
         "set {\n a = 1\n c = 2\n}\nset {\n a = 3\n c = 4\n oc = 5\n}\nset {\n a = 6\n c = 7\n}",
         "set {\n a = 6\n}\nset {\n a = 3\n}\nset {\n a = 8\n}\nset {\n a = 1\n oc = 9\n}",
@@ -235,7 +235,7 @@ fn check_plan(prior: &str, config: &str, planned: &str, expect: Expect) {
 }
 
 #[test]
-fn plans_keep_to_the_configuration() {
+fn plans_follow_the_configuration() {
     check_plan("-", "name = 1", "name = 1\nid = u()\ncolor = \"red\"", expect![""]);
     check_plan(
         "-",
@@ -375,11 +375,11 @@ fn what_was_planned_comes_true() {
         expect![[r#"
             .color: null was planned, but it is "5" now
             .name: "1" was planned, but it is null now
-            .ports: the planned element 1 is not there
+            .ports: the planned element 1 is missing
             .ports: 2 elements were planned, but there are 3 now
             .secret: this sensitive value is not what was planned
-            .tags: element "a" was planned, but is not there
-            .tags: element "c" is there, but was not planned
+            .tags: element "a" was planned, but is missing
+            .tags: element "c" exists, but was not planned
         "#]],
     );
     check_compatible("ports = [1, u(), u()]", "ports = [1, 7]", expect![""]);
@@ -387,7 +387,7 @@ fn what_was_planned_comes_true() {
         "ports = [1]",
         "ports = [1, 7]",
         expect![[r#"
-        .ports: the element 7 is there, but was not planned
+        .ports: the element 7 exists, but was not planned
         .ports: 1 elements were planned, but there are 2 now
     "#]],
     );
@@ -401,8 +401,8 @@ fn planned_blocks_come_true() {
         expect![[r#"
             .any[0].v: 1 was planned, but it is 2 now
             .list[0].a: "1" was planned, but it is "2" now
-            .map: the block with key "x" was planned, but is not there
-            .map: a block with key "y" is there that was not planned
+            .map: the block with key "x" was planned, but is missing
+            .map: a block with key "y" exists that was not planned
         "#]],
     );
     check_compatible(
@@ -423,7 +423,7 @@ fn planned_blocks_come_true() {
         "set {\n a = 1\n c = u()\n}\nset {\n a = 2\n c = u()\n}",
         "set {\n a = 1\n c = 5\n}\nset {\n a = 3\n c = 5\n}",
         expect![[r#"
-            .set: the planned element {a="2", c=unknown(string), oc=null(string), s=null(string)} is not there
+            .set: the planned element {a="2", c=unknown(string), oc=null(string), s=null(string)} is missing
         "#]],
     );
 }

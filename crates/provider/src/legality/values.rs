@@ -8,14 +8,14 @@ use yuba_value::{Type, Value, View};
 
 use crate::schema::{Attribute, BlockSchema, NestedBlock, Nesting};
 
-/// What an object has: the content of a block, or attributes of a nested attribute.
+/// Schema of an object: the content of a block, or attributes of a nested attribute.
 #[derive(Clone, Copy)]
 pub(super) enum Content<'s> {
     Block(&'s BlockSchema),
     Attributes(&'s BTreeMap<EcoString, Attribute>),
 }
 
-/// What one of the values in an object is.
+/// Schema of one of the values in an object.
 pub(super) enum Part<'s> {
     Attribute(&'s Attribute),
     Block(&'s NestedBlock),

@@ -61,7 +61,7 @@ impl Composer {
     ) -> Value {
         let ty = attribute.implied_type();
         let config = config.filter(|value| !value.is_null());
-        let given = given.map(|value| self.given(name, attribute, config.is_some(), value));
+        let given = given.map(|value| self.given(name, attribute, config, value));
         if attribute.write_only {
             if given.is_some() {
                 self.report(diagnostics::mock_field_write_only(name));
@@ -77,8 +77,7 @@ impl Composer {
                 Value::null(ty)
             }
             (None, None) if attribute.computed => {
-                // What does not have to change stays as it was. It is made up all the same, so that what comes after it
-                // does not depend on that.
+                // Unchanged values stay. They are generated all the same, so that later values do not depend on that.
                 let made_up = self.generator.value(&ty);
                 prior.filter(|value| !value.is_null() && value.is_wholly_known()).cloned().unwrap_or(made_up)
             }
@@ -86,9 +85,9 @@ impl Composer {
         }
     }
 
-    /// What the test says, by the type of the attribute.
-    fn given(&mut self, name: &EcoString, attribute: &Attribute, configured: bool, value: &Value) -> Value {
-        if configured {
+    /// Values of the test, by the type of the attribute.
+    fn given(&mut self, name: &EcoString, attribute: &Attribute, config: Option<&Value>, value: &Value) -> Value {
+        if config.is_some() {
             self.report(diagnostics::mock_field_configured(name));
         }
         if !attribute.computed {
@@ -122,7 +121,7 @@ impl Composer {
             if given.is_some() {
                 self.report(diagnostics::mock_block_not_configured(name));
             }
-            // Which blocks there are is for the configuration to say; it may say so only later.
+            // The configuration determines the blocks, possibly later.
             return config.filter(|value| !value.is_known()).cloned().unwrap_or_else(|| block.empty_value());
         };
         let none = Value::null_dynamic();

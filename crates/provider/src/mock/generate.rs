@@ -1,9 +1,9 @@
-//! Values that nobody gave: made up by type, the same for the same seed.
+//! Generated values: by type, the same for the same seed.
 
 use ecow::EcoString;
 use yuba_value::{Type, TypeKind, Value};
 
-/// How long made-up texts are: at least, and less than.
+/// Length of generated strings: minimum, and exclusive maximum.
 const LENGTHS: (u64, u64) = (4, 16);
 const CHARACTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890";
 /// Types can be nested this deep; what is deeper is null.

@@ -27,7 +27,7 @@ fn object(members: &[(&str, Value)]) -> Value {
     Value::object(members.iter().map(|(name, value)| (EcoString::from(*name), value.clone())).collect())
 }
 
-/// What is made of a configuration, what a test says and an earlier object.
+/// Result for a configuration, values of a test and an earlier object.
 fn check(config: &[(&str, Value)], given: &[(&str, Value)], prior: &[(&str, Value)], expect: Expect) {
     let mut composer = Composer { generator: Generator::new(0, "a.b"), problems: Vec::new() };
     let made = composer.block(&schema(), &object(config), &object(given), &object(prior));
@@ -39,7 +39,7 @@ fn check(config: &[(&str, Value)], given: &[(&str, Value)], prior: &[(&str, Valu
 }
 
 #[test]
-fn objects_are_made_of_three_things() {
+fn objects_are_made_of_three_sources() {
     let name = ("name", Value::string("n"));
     check(
         std::slice::from_ref(&name),

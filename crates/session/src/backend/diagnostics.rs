@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use ecow::eco_format;
-use yuba_backend::Backends;
+use ecow::{EcoString, eco_format};
+use yuba_backend::{Backends, CLOUD, VersionMismatch};
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 yuba_syntax::catalogue! {
@@ -20,6 +20,8 @@ yuba_syntax::catalogue! {
     BACKEND_RECORD_NOT_WRITTEN = error "backend-record-not-written", "Failed to save backend configuration";
     /// The record of the backend in the data directory cannot be read.
     BACKEND_RECORD_NOT_READ = error "backend-record-not-read", "Failed to load state";
+    /// The type of the backend that was used last is unknown.
+    LAST_BACKEND_UNKNOWN = error "last-backend-unknown", "The backend {type} could not be found.";
     /// `force-unlock` is used with a backend whose arguments enable no locks.
     LOCKING_DISABLED = error "locking-disabled", "Locking disabled";
     /// The local states, which may have to be migrated, cannot be read.
@@ -52,8 +54,126 @@ yuba_syntax::catalogue! {
     INSPECTION_NOT_WRITTEN = error "inspection-not-written", "Error saving temporary state";
     /// A `terraform_remote_state` data source names a backend that does not exist.
     REMOTE_STATE_BACKEND_UNKNOWN = error "remote-state-backend-unknown", "Invalid backend configuration";
+    /// The configuration has a `cloud` block, and `init` has not run since it was added or changed.
+    CLOUD_NOT_INITIALIZED = error "cloud-not-initialized", "Cloud backend initialization required: please run \"yuba init\"";
+    /// A flag of `init` has no effect together with a `cloud` block.
+    CLOUD_FLAG_INVALID = error "cloud-flag-invalid", "Invalid command-line option";
+    /// Operations of the workspace run on a server, which this version does not support.
+    REMOTE_EXECUTION = error "remote-execution", "Remote operations not supported";
+    /// The workspace is set to another version on the server.
+    REMOTE_VERSION_MISMATCH = error "remote-version-mismatch", "{title}";
+    /// The workspace is set to another version on the server, and `-ignore-remote-version` is set.
+    REMOTE_VERSION_IGNORED = warning "remote-version-ignored", "{title}";
+    /// The server does not return the value of a sensitive variable.
+    STORED_VALUE_UNAVAILABLE = warning "stored-value-unavailable", "Value for var.{name} unavailable";
+    /// The server stores an expression for a variable that cannot be evaluated.
+    STORED_VALUE_INVALID = error "stored-value-invalid", "Invalid expression for var.{name}";
+    /// The backend has no workspaces yet.
+    NO_EXISTING_WORKSPACES = error "no-existing-workspaces", "No existing workspaces.";
+    /// The user is asked for the name of the first workspace and gives none.
+    WORKSPACE_NOT_NAMED = error "workspace-not-named", "Couldn't create initial workspace: {reason}";
+    /// The user is asked for the name of the workspace that a state is copied to and gives none.
+    NEW_WORKSPACE_NOT_NAMED = error "new-workspace-not-named", "Error asking for new state name: {reason}";
+    /// The user is asked how workspaces are renamed and gives no valid answer.
+    RENAMING_INVALID = error "renaming-invalid", "{reason}";
     /// The `config` of a `terraform_remote_state` data source does not match the arguments of its backend.
     REMOTE_STATE_ARGUMENTS_INVALID = error "remote-state-arguments-invalid", "Invalid backend configuration";
+}
+
+/// With the type of the backend of the record, if there is one.
+pub(crate) fn cloud_not_initialized(before: Option<&str>) -> Diagnostic {
+    let detail = match before {
+        None => "This working directory is not initialized for the cloud block of the configuration.".into(),
+        Some(CLOUD) => eco_format!("The cloud block differs from the one of the last \"yuba init\"."),
+        Some(before) => eco_format!(
+            "The last \"yuba init\" used the backend \"{before}\", and the configuration has a cloud block."
+        ),
+    };
+    Diagnostic::new(&CLOUD_NOT_INITIALIZED, detail).hint("Run \"yuba init\".")
+}
+
+pub(crate) fn cloud_flag_invalid(flag: &str) -> Diagnostic {
+    let detail = eco_format!("{flag} is for backend blocks, and the configuration has a cloud block.");
+    let hint = match flag {
+        "-backend-config" => {
+            "Set the arguments in the cloud block, or use the environment variables TF_CLOUD_HOSTNAME, \
+                              TF_CLOUD_ORGANIZATION, TF_CLOUD_PROJECT and TF_WORKSPACE."
+        }
+        _ => {
+            "Remove the flag. \"yuba init\" uses a changed cloud block without it, and prompts before it copies states."
+        }
+    };
+    Diagnostic::new(&CLOUD_FLAG_INVALID, detail).hint(hint)
+}
+
+pub(crate) fn remote_execution(workspace: &str, kind: &str, mode: &str) -> Diagnostic {
+    let block = if kind == CLOUD { "cloud block".into() } else { eco_format!("backend \"{kind}\"") };
+    let detail = eco_format!(
+        "The server of the {block} runs the operations of workspace \"{workspace}\": its execution mode is \"{mode}\". Yuba \
+         runs operations on this machine only."
+    );
+    Diagnostic::new(&REMOTE_EXECUTION, detail).hint(
+        "Set the execution mode of the workspace to \"local\" in its settings on the server, or run the operation with OpenTofu. \
+         Commands that read or edit the state work in every mode.",
+    )
+}
+
+fn about_version(mismatch: &VersionMismatch) -> EcoString {
+    let VersionMismatch { local, remote, workspace, .. } = mismatch;
+    eco_format!("The workspace {workspace} is set to version {remote}, and Yuba writes states of version {local}.")
+}
+
+pub(crate) fn remote_version_mismatch(mismatch: &VersionMismatch) -> Diagnostic {
+    Diagnostic::new(&REMOTE_VERSION_MISMATCH, about_version(mismatch)).titled(mismatch.title).hint(
+        "Change the version of the workspace on the server. -ignore-remote-version writes the state anyway; operations on the \
+         server may not be able to read it.",
+    )
+}
+
+pub(crate) fn remote_version_ignored(mismatch: &VersionMismatch) -> Diagnostic {
+    Diagnostic::new(&REMOTE_VERSION_IGNORED, about_version(mismatch)).titled(mismatch.title)
+}
+
+pub(crate) fn stored_value_unavailable(name: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The workspace stores a sensitive value for the variable \"{name}\", which the server does not send. Its value is unknown."
+    );
+    Diagnostic::new(&STORED_VALUE_UNAVAILABLE, detail)
+        .titled(eco_format!("Value for var.{name} unavailable"))
+        .hint(eco_format!("Set it with -var or TF_VAR_{name} if the command needs it."))
+}
+
+pub(crate) fn stored_value_invalid(name: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The workspace stores an HCL expression for the variable \"{name}\" that is not a constant. It must not refer to anything."
+    );
+    Diagnostic::new(&STORED_VALUE_INVALID, detail).titled(eco_format!("Invalid expression for var.{name}"))
+}
+
+pub(crate) fn no_existing_workspaces() -> Diagnostic {
+    let detail = "The backend has no workspaces.";
+    Diagnostic::new(&NO_EXISTING_WORKSPACES, detail).hint(
+        "Run \"yuba workspace new NAME\" to create one. If the backend has workspaces, check its arguments: they select \
+         workspaces by name, prefix or tags.",
+    )
+}
+
+pub(crate) fn workspace_not_named(reason: &str) -> Diagnostic {
+    Diagnostic::new(&WORKSPACE_NOT_NAMED, "No workspace was created.")
+        .titled(eco_format!("Couldn't create initial workspace: {reason}"))
+        .hint(
+            "Set TF_WORKSPACE to an existing workspace, or create one with the tags of the cloud block on the server.",
+        )
+}
+
+pub(crate) fn new_workspace_not_named(reason: &str) -> Diagnostic {
+    Diagnostic::new(&NEW_WORKSPACE_NOT_NAMED, "No state was copied.")
+        .titled(eco_format!("Error asking for new state name: {reason}"))
+}
+
+/// The reason is the whole title.
+pub(crate) fn renaming_invalid(reason: &str) -> Diagnostic {
+    Diagnostic::new(&RENAMING_INVALID, "No state was copied.").titled(reason)
 }
 
 pub(crate) fn remote_state_backend_unknown(backend: &str, backends: &Backends) -> Diagnostic {
@@ -105,6 +225,21 @@ pub(crate) fn backend_record_not_read(path: &Path, reason: &str) -> Diagnostic {
     let detail = eco_format!("Failed to read the record {} of the backend: {reason}.", path.display());
     Diagnostic::new(&BACKEND_RECORD_NOT_READ, detail)
         .hint("Fix or restore the file. \"yuba init -reconfigure\" replaces it with the backend of the configuration.")
+}
+
+/// Quirk: the title has several paragraphs.
+pub(crate) fn last_backend_unknown(kind: &str) -> Diagnostic {
+    let title = eco_format!(
+        "The backend {kind:?} could not be found.\n\n\
+         This is the backend that this Yuba environment is configured to use\n\
+         both in your configuration and saved locally as your last-used backend.\n\
+         If it isn't found, it could mean an alternate version of Yuba was\n\
+         used with this configuration. Please use the proper version of Yuba that\n\
+         contains support for this backend.\n\n\
+         If you'd like to force remove this backend, you must update your configuration\n\
+         to not use the backend and run \"yuba init\" (or any other command) again."
+    );
+    Diagnostic::new(&LAST_BACKEND_UNKNOWN, "").titled(title)
 }
 
 pub(crate) fn selected_workspace_missing(name: &str) -> Diagnostic {

@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use yuba_backend::{LockHolder, LockOutcome, StateStore};
+use yuba_backend::{LockHolder, LockOutcome, Reservation, StatePart, StateStore};
 use yuba_syntax::Diagnostics;
 
 /// Time after which a request for a lock counts as slow.
 const SLOW: Duration = Duration::from_millis(400);
+
+/// The pause between requests for the locks of a plan.
+const RESERVATION_PAUSE: Duration = Duration::from_millis(100);
 
 /// Interval at which an interrupt is looked for.
 const BEAT: Duration = Duration::from_millis(50);
@@ -31,14 +34,59 @@ impl<F: FnMut()> LockWait for F {
     }
 }
 
-/// Acquires a lock, and tries again until the timeout has passed or the user asks to stop. The store is called on a thread of
-/// its own: the lock of a remote state can take long, and messages and interrupts do not wait for it.
+/// Acquires a lock, and tries again until the timeout has passed or the user asks to stop.
 pub(crate) fn acquire(
     store: &mut dyn StateStore,
     holder: &LockHolder,
     timeout: Duration,
     waiting: &mut dyn LockWait,
 ) -> Result<LockOutcome, Diagnostics> {
+    attended(store, waiting, |store, wait| yuba_backend::lock(store, holder, timeout, wait))
+}
+
+/// Announces a run that changes a part of a state. Stores that lock a state as a whole take the lock here.
+pub(crate) fn acquire_part(
+    store: &mut dyn StateStore,
+    holder: &LockHolder,
+    timeout: Duration,
+    waiting: &mut dyn LockWait,
+) -> Result<LockOutcome, Diagnostics> {
+    attended(store, waiting, |store, wait| {
+        let mut request = |store: &mut dyn StateStore| store.try_lock_part(holder.clone(), timeout);
+        yuba_backend::lock_with(store, &mut request, timeout, wait)
+    })
+}
+
+/// Locks what a plan reads and writes, and tries again until the timeout has passed or the user asks to stop.
+pub(crate) fn reserve(
+    store: &mut dyn StateStore,
+    since: Option<u64>,
+    part: &StatePart,
+    timeout: Duration,
+    waiting: &mut dyn LockWait,
+) -> Result<Reservation, Diagnostics> {
+    attended(store, waiting, |store, wait| {
+        let begun = Instant::now();
+        loop {
+            let refusal = match store.reserve(since, part) {
+                Ok(reservation) => return Ok(reservation),
+                Err(refusal) => refusal,
+            };
+            let goes_on = refusal.may_pass() && begun.elapsed() < timeout && wait(RESERVATION_PAUSE);
+            if !goes_on {
+                return Err(yuba_backend::lock_refused(&store.whereabouts(), &refusal).into());
+            }
+        }
+    })
+}
+
+/// Calls a store on a thread of its own: a remote lock can take long, and messages and interrupts do not wait for it. The work gets
+/// a function that sleeps, and that returns false as soon as the user asks to stop.
+fn attended<T: Send>(
+    store: &mut dyn StateStore,
+    waiting: &mut dyn LockWait,
+    work: impl FnOnce(&mut dyn StateStore, &mut dyn FnMut(Duration) -> bool) -> T + Send,
+) -> T {
     waiting.starting();
     let stopped = AtomicBool::new(false);
     let (done, finished) = mpsc::channel();
@@ -46,10 +94,10 @@ pub(crate) fn acquire(
         let stopped = &stopped;
         let worker = scope.spawn(move || {
             let mut wait = |delay| pause(delay, stopped);
-            let locked = yuba_backend::lock(store, holder, timeout, &mut wait);
+            let result = work(store, &mut wait);
             // The receiver may have gone: the result is what counts.
             let _ = done.send(());
-            locked
+            result
         });
         let begun = Instant::now();
         let mut is_slow = false;

@@ -119,7 +119,7 @@ mod tests {
             "key": null, "max_retries": 5, "region": "eu", "use_lockfile": true, "workspaces": null,
         });
         assert_eq!(found, Ok(expected.clone()));
-        // What init records is what it reads the next time.
+        // The next init reads the record of this one.
         assert_eq!(BackendConfiguration::of_json(FAKE, &expected).arguments().to_json(), expected);
     }
 

@@ -1,22 +1,29 @@
 //! The backend that a configuration names, with its arguments.
 
-use yuba_backend::{BackendConfiguration, Backends};
+use yuba_backend::{BackendConfiguration, Backends, CLOUD};
+use yuba_config::terraform::Backend;
 use yuba_eval::static_eval::{StaticCache, Statics};
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::diagnostics;
 use crate::loaded::Loaded;
 
-/// What the `backend` block of a configuration says; none where it has none. Required arguments may be missing: see
-/// [`check_required`].
+/// The `backend` block of a configuration, or none. Required arguments may be missing: see [`check_required`].
 pub(crate) fn configured(configuration: &Loaded) -> Result<Option<BackendConfiguration>, Diagnostics> {
     let backends = configuration.project.backends();
     let root = &configuration.tree.root().module;
-    if let Some(cloud) = &root.cloud {
-        return Err(diagnostics::cloud_not_available(cloud.span).into());
-    }
-    let Some(backend) = &root.backend else { return Ok(None) };
+    // The `cloud` block is decoded like a `backend` block whose label no block can have.
+    let cloud = root.cloud.as_ref().map(|cloud| Backend {
+        kind: CLOUD.into(),
+        body: cloud.body.clone(),
+        span: cloud.span,
+        kind_span: cloud.span,
+    });
+    let Some(backend) = cloud.as_ref().or(root.backend.as_ref()) else { return Ok(None) };
     let kind = match backends.find(&backend.kind) {
+        Some(_) if backend.kind == CLOUD && cloud.is_none() => {
+            return Err(diagnostics::cloud_is_a_block(backend.kind_span).into());
+        }
         Some(kind) if kind.is_available() => kind,
         Some(kind) => return Err(diagnostics::backend_not_available(kind.name, backend.kind_span).into()),
         None => {
@@ -51,10 +58,10 @@ pub(crate) fn check_required(configured: &BackendConfiguration, backends: &Backe
     if problems.has_errors() { Err(problems) } else { Ok(()) }
 }
 
-/// Whether the state of a configuration is kept by a backend that this version does not have.
+/// Whether the configuration uses a backend that this version does not support.
 pub(crate) fn is_out_of_reach(configuration: &Loaded) -> bool {
     let backends = configuration.project.backends();
     let root = &configuration.tree.root().module;
     let is_available = |name: &str| backends.find(name).is_some_and(|kind| kind.is_available());
-    root.cloud.is_some() || root.backend.as_ref().is_some_and(|backend| !is_available(&backend.kind))
+    root.backend.as_ref().is_some_and(|backend| !is_available(&backend.kind))
 }

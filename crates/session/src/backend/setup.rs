@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use yuba_backend::{Backend, BackendConfiguration, WORKSPACES_NOT_SUPPORTED, workspace};
+use yuba_backend::{Backend, BackendConfiguration, CLOUD, Naming, WORKSPACES_NOT_SUPPORTED, workspace};
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::Value;
 use yuba_value::convert::convert;
@@ -12,7 +12,7 @@ use super::{StateLocation, diagnostics, overridden};
 use crate::encryption::Encryption;
 use crate::initialized::{self, Initialized};
 use crate::install::{InitEvent, InitRequest};
-use crate::migration::{Migration, Side};
+use crate::migration::{CopyApproval, Migration, Side};
 use crate::prompt::{Question, Typing};
 
 /// A backend that is set up.
@@ -43,7 +43,7 @@ impl<'s> Setup<'s> {
         Setup { request, encryption, sources, emit, selected: None }
     }
 
-    /// Sets up the backend that a block configures; none where the configuration has no block.
+    /// Sets up the backend that a block configures, or none where the configuration has no block.
     pub(crate) fn run(mut self, block: Option<&BackendConfiguration>) -> Result<SetUp, Diagnostics> {
         let (project, mut notes) = (self.request.project, Diagnostics::new());
         let flags = self.request.backend_config;
@@ -59,6 +59,9 @@ impl<'s> Setup<'s> {
                 self.without_block(before)?;
             }
             (Some(block), before) => {
+                if block.kind() == CLOUD {
+                    self.check_cloud_flags()?;
+                }
                 let given = overridden(block, flags, project.files(), self.sources)?;
                 match before {
                     None => self.first(block, given)?,
@@ -80,7 +83,10 @@ impl<'s> Setup<'s> {
             return Ok(());
         };
         self.check_migrates(&before)?;
-        (self.emit)(InitEvent::Unconfiguring(before.kind.as_str().into()));
+        (self.emit)(match before.kind.as_str() {
+            CLOUD => InitEvent::CloudLeft(None),
+            kind => InitEvent::Unconfiguring(kind.into()),
+        });
         let source = self.saved(&before)?;
         let destination = self.side(&BackendConfiguration::default())?;
         self.migrate(&source, &destination)?;
@@ -95,6 +101,9 @@ impl<'s> Setup<'s> {
         let with_states = non_empty(source.backend.as_ref()).map_err(|problems| {
             Diagnostics::from(crate::diagnostics::under(&diagnostics::LOCAL_STATE_NOT_READ, &problems))
         })?;
+        if given.kind() == CLOUD {
+            self.check_enters_cloud()?;
+        }
         let given = self.completed(given)?;
         let destination = self.side(&given)?;
         if !with_states.is_empty() {
@@ -127,16 +136,46 @@ impl<'s> Setup<'s> {
             }
             return self.select_workspace(saved.backend.as_ref());
         }
-        self.check_migrates(before)?;
-        (self.emit)(match before.kind == given.kind() {
-            true => InitEvent::BackendChanged,
-            false => InitEvent::BackendTypeChanged(before.kind.as_str().into(), given.kind().into()),
+        match given.kind() {
+            CLOUD => self.check_enters_cloud()?,
+            _ => self.check_migrates(before)?,
+        }
+        (self.emit)(match (before.kind.as_str(), given.kind()) {
+            (CLOUD, CLOUD) => InitEvent::CloudChanged,
+            (before, CLOUD) => InitEvent::CloudEntered(before.into()),
+            (CLOUD, now) => InitEvent::CloudLeft(Some(now.into())),
+            (before, now) if before == now => InitEvent::BackendChanged,
+            (before, now) => InitEvent::BackendTypeChanged(before.into(), now.into()),
         });
         let given = self.completed(given)?;
         let destination = self.side(&given)?;
-        let source = self.saved(before)?;
-        self.migrate(&source, &destination)?;
+        // The states of a server stay where they are: another cloud block selects other workspaces.
+        if (before.kind.as_str(), given.kind()) != (CLOUD, CLOUD) {
+            let source = self.saved(before)?;
+            self.migrate(&source, &destination)?;
+        }
         self.record(block, &given, destination.backend.as_ref())
+    }
+
+    /// Fails where a flag is set that a `cloud` block does not have.
+    fn check_cloud_flags(&self) -> Result<(), Diagnostics> {
+        let flags = self.request.backend_config;
+        if flags.iter().any(|flag| !flag.is_empty()) {
+            return Err(diagnostics::cloud_flag_invalid("-backend-config").into());
+        }
+        if self.request.reconfigure {
+            return Err(diagnostics::cloud_flag_invalid("-reconfigure").into());
+        }
+        Ok(())
+    }
+
+    /// Fails where a flag says how states are migrated: with a new or changed `cloud` block, prompts do.
+    fn check_enters_cloud(&self) -> Result<(), Diagnostics> {
+        match (self.request.migrate, self.request.copying) {
+            (false, _) => Ok(()),
+            (true, CopyApproval::Given) => Err(diagnostics::cloud_flag_invalid("-force-copy").into()),
+            (true, CopyApproval::Prompt) => Err(diagnostics::cloud_flag_invalid("-migrate-state").into()),
+        }
     }
 
     /// Fails unless a flag asks to migrate states, and where this version cannot read the old ones.
@@ -218,10 +257,19 @@ impl<'s> Setup<'s> {
         used: &BackendConfiguration,
         backend: &dyn Backend,
     ) -> Result<(), Diagnostics> {
-        self.select_workspace(backend)?;
+        let selected = self.select_workspace(backend);
+        // Without the record, no command could create the first workspace.
+        let lacks_workspaces =
+            |problems: &Diagnostics| problems.iter().any(|p| p.is(&diagnostics::NO_EXISTING_WORKSPACES));
+        if selected.as_ref().is_err_and(|problems| !lacks_workspaces(problems)) {
+            return selected;
+        }
         initialized::write(self.request.project, Some((used, block)))?;
-        (self.emit)(InitEvent::BackendReady(used.kind().into()));
-        Ok(())
+        // The last message of the command reports a cloud block.
+        if used.kind() != CLOUD {
+            (self.emit)(InitEvent::BackendReady(used.kind().into()));
+        }
+        selected
     }
 
     fn select(&mut self, name: &str) -> Result<(), Diagnostics> {
@@ -234,6 +282,31 @@ impl<'s> Setup<'s> {
         Ok(())
     }
 
+    /// Selects the workspace that becomes the first one of the backend.
+    fn name_workspace(&mut self, naming: &Naming) -> Result<(), Diagnostics> {
+        // A migration has selected a workspace that it does not copy: it is created when it is used.
+        if self.selected.as_ref().is_some_and(|selected| selected != workspace::DEFAULT_WORKSPACE) {
+            return Ok(());
+        }
+        let (Naming::Tags(tags), Some(prompt)) = (naming, self.request.prompt.as_deref()) else {
+            return Err(diagnostics::no_existing_workspaces().into());
+        };
+        let description = format!(
+            "No workspace of the organization has the tags of the cloud block ({}).\nEnter a name to create a workspace with these \
+             tags.",
+            tags.join(", ")
+        );
+        let question = Question { query: "\nNo workspaces found.", description: &description, typing: Typing::Shown };
+        let line = prompt(&question).map_err(|reason| diagnostics::workspace_not_named(&reason))?;
+        match line.trim() {
+            "" => Err(diagnostics::workspace_not_named("no name provided").into()),
+            name => {
+                crate::workspaces::check_name(name)?;
+                self.select(name)
+            }
+        }
+    }
+
     /// Selects a workspace of the backend where it does not have the selected one.
     fn select_workspace(&mut self, backend: &dyn Backend) -> Result<(), Diagnostics> {
         let names = match backend.workspaces() {
@@ -241,6 +314,9 @@ impl<'s> Setup<'s> {
             Err(problems) if problems.iter().any(|problem| problem.is(&WORKSPACES_NOT_SUPPORTED)) => return Ok(()),
             Err(problems) => return Err(crate::diagnostics::under(&diagnostics::WORKSPACES_NOT_READ, &problems).into()),
         };
+        if names.is_empty() {
+            return self.name_workspace(&backend.naming());
+        }
         let current = self.selected.clone().unwrap_or_else(|| self.request.project.workspace().to_owned());
         if names.contains(&current) {
             return Ok(());

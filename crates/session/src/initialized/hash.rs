@@ -8,7 +8,7 @@ use yuba_value::{Number, Value, View};
 /// The hash of a block.
 pub(crate) fn of_block(block: &BackendConfiguration) -> u64 {
     let mut text = format!("<{};", quote(block.kind()));
-    describe(block.arguments().value(), &mut text);
+    describe(block.recorded().value(), &mut text);
     text.push_str(";>");
     u64::from(crc32(text.as_bytes()))
 }
@@ -118,6 +118,18 @@ mod tests {
         let hash = |arguments| of_block(&BackendConfiguration::of_json(local, &arguments));
         assert_eq!(hash(json!({ "path": "a.tfstate" })), 2_985_648_108);
         assert_eq!(hash(json!({ "path": "b.tfstate" })), 2_554_194_718);
+    }
+
+    /// Arguments that OpenTofu does not have are part of it only where they are set.
+    #[test]
+    fn leaves_out_own_arguments() {
+        let backends = Backends::new(BackendEnvironment::new(Default::default(), ""));
+        let pg = backends.find("pg").expect("every version has it");
+        let hash = |arguments| of_block(&BackendConfiguration::of_json(pg, &arguments));
+        let seven = r#"<"pg";<"c";~;"s";~;~;~;~;>;>"#;
+        assert_eq!(hash(json!({ "conn_str": "c", "schema_name": "s" })), u64::from(crc32(seven.as_bytes())));
+        let with_layout = json!({ "conn_str": "c", "schema_name": "s", "layout": "resources" });
+        assert_ne!(hash(with_layout), u64::from(crc32(seven.as_bytes())));
     }
 
     /// Computed by go-cty for the same values, with all types of arguments.

@@ -1,4 +1,4 @@
-//! Copies of two states in a temporary directory, for the user who decides which of them to keep.
+//! Copies of two states in a temporary directory, so that the user can compare them.
 
 use std::fs;
 use std::io;

@@ -81,7 +81,7 @@ pub(super) fn no_such_module(module: &RegistryModule, wanted: &Wanted<'_>) -> Di
     let detail = eco_format!("Registry {host} does not contain module {name}, the source of {}.", wanted.name);
     let hint = match host.as_str() {
         DEFAULT_REGISTRY => {
-            "If the module should be there, report it at https://github.com/opentofu/registry/issues/new/choose"
+            "If the module should exist, report it at https://github.com/opentofu/registry/issues/new/choose"
         }
         _ => "",
     };

@@ -164,6 +164,22 @@ pub(crate) fn stale_plan() -> Diagnostic {
     Diagnostic::new(&STALE_PLAN, "The state has changed since the plan was made.").hint("Make a new plan.")
 }
 
+/// Objects that a plan depends on have changed.
+pub(crate) fn stale_objects(addresses: &[String]) -> Diagnostic {
+    const SHOWN: usize = 10;
+    let shown: Vec<&str> = addresses.iter().map(String::as_str).filter(|address| !address.is_empty()).collect();
+    let more = shown.len().saturating_sub(SHOWN);
+    let mut list = shown.iter().take(SHOWN).map(|address| format!("\n  - {address}")).collect::<String>();
+    if more > 0 {
+        list += &format!("\n  - {more} more objects");
+    }
+    let detail = match list.is_empty() {
+        true => "The state has changed since the plan was made.".to_owned(),
+        false => format!("Other runs have changed objects that the plan depends on:\n{list}"),
+    };
+    Diagnostic::new(&STALE_PLAN, detail).hint("Make a new plan.")
+}
+
 pub(crate) fn encrypted_plan() -> Diagnostic {
     let detail =
         "The plan file is encrypted. Neither the configuration nor TF_ENCRYPTION has an encryption method for plans.";

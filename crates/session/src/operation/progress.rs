@@ -1,4 +1,4 @@
-//! What a caller sees of a running operation, and how it stops one; and the context in which the engine runs.
+//! Events of a running operation, its interrupt, and the context in which the engine runs.
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ use yuba_value::Value;
 
 use crate::loaded::Loaded;
 
-/// What becomes of variables that have neither a value nor a default.
+/// Treatment of variables that have neither a value nor a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WithoutValue {
     /// They are errors.

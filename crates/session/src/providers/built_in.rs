@@ -17,10 +17,10 @@ use yuba_value::{Path, Value};
 use crate::backend::diagnostics;
 use crate::encryption::Encryption;
 
-/// What it has.
+/// Its schema.
 pub(super) static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Arc::new(builtin::TERRAFORM.clone()));
 
-/// Makes one, which reads states of others that are encrypted as said.
+/// Creates one that reads remote states with this encryption.
 pub(super) fn start(encryption: Encryption, backends: Arc<Backends>) -> Terraform {
     Terraform::new(Arc::new(new_id), Arc::new(OtherStates { encryption, backends })).with_constants(constants)
 }
@@ -28,7 +28,7 @@ pub(super) fn start(encryption: Encryption, backends: Arc<Backends>) -> Terrafor
 /// A new random UUID.
 pub fn new_id() -> EcoString {
     let mut bytes = [0_u8; 16];
-    // Without randomness there is nothing to do but to go on with what there is: ids are not secret.
+    // Without randomness the counter has to do: ids are not secret.
     let _ = getrandom::fill(&mut bytes);
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
@@ -89,7 +89,7 @@ impl StateReader for OtherStates {
         let read = move || read(&backends, &configuration, sealing, &workspace);
         match is_file {
             true => ready(read()),
-            // A store over the network blocks, and others are waiting for this thread.
+            // A store over the network blocks, and other tasks wait for this thread.
             false => Box::pin(on_a_thread(read)),
         }
     }
@@ -143,7 +143,7 @@ fn read(
     }
 }
 
-/// Where a thread leaves its result, and who waits for it.
+/// The result of a thread, and the task that waits for it.
 type Handover<T> = Arc<Mutex<(Option<T>, Option<Waker>)>>;
 
 /// The result of work that blocks, which is done on a thread of its own.

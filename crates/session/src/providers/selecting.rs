@@ -1,5 +1,5 @@
-//! Which providers there are: what the lock file of the working directory selects, what is under development, and what
-//! somebody else runs.
+//! Available providers: those that the lock file of the working directory selects, those under development, and those
+//! attached to running processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,22 +26,22 @@ use crate::diagnostics;
 use crate::files::DiskFiles;
 use crate::state::with_provider;
 
-/// What decides which providers there are, and how they are started.
+/// Sources of provider selections, and settings for starting them.
 #[derive(Clone)]
 pub struct ProviderSettings {
-    /// Where `init` puts packages.
+    /// Directory of installed packages.
     pub packages: PackageDir,
     /// Files of the working directory, among them the lock file.
     pub files: Arc<dyn Files>,
-    /// What the CLI configuration says, which is read when it matters.
+    /// The CLI configuration, read on demand.
     pub hosts: Option<Arc<Hosts>>,
     /// The backends whose states data sources can read.
     pub backends: Arc<Backends>,
-    /// Providers that somebody else runs: what the environment variable for that says.
+    /// Providers attached to running processes, from the environment variable.
     pub reattach: String,
     /// Only what is built in counts.
     pub only_built_in: bool,
-    /// How processes are dealt with.
+    /// Settings of processes.
     pub plugins: yuba_plugin::Settings,
 }
 
@@ -70,14 +70,14 @@ impl ProviderSettings {
     }
 }
 
-/// What was found when somebody asked for the first time.
+/// The result of the first lookup.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) locks: LockFile,
     pub(super) selection: SelectedProviders,
-    /// Providers that somebody else runs.
+    /// Providers attached to running processes.
     pub(super) reattached: BTreeMap<ProviderSource, Reattach>,
-    /// What is wrong with how these are given.
+    /// Errors in their settings.
     reattach_problem: Option<Diagnostic>,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn find(settings: &ProviderSettings) -> Found {
     if settings.only_built_in {
         return Found::default();
     }
-    // What is wrong with the file is said by `check_lock_file`.
+    // `check_lock_file` reports the errors of the file.
     let (locks, _) = lock_file::read(&*settings.files, lock_file::LOCK_FILE, &mut Sources::new());
     let (reattached, reattach_problem) = match yuba_plugin::reattached(&settings.reattach) {
         Ok(reattached) => (reattached, None),
@@ -98,7 +98,7 @@ pub(super) fn find(settings: &ProviderSettings) -> Found {
 }
 
 impl Found {
-    /// Whether a provider is under development or run by somebody else, so that its version does not matter.
+    /// Whether a provider is under development or attached, so that its version does not matter.
     fn is_special(&self, provider: &ProviderSource) -> bool {
         self.reattached.contains_key(provider)
             || matches!(self.selection.packages.get(provider), Some(Ok(package)) if package.version.is_none())
@@ -109,7 +109,7 @@ impl Found {
         self.reattached.contains_key(provider) || matches!(self.selection.packages.get(provider), Some(Ok(_)))
     }
 
-    /// Where a provider comes from.
+    /// Source of a provider.
     pub(super) fn supply(&self, provider: &ProviderSource) -> Result<Supply, Box<Problem>> {
         if let Some(reattach) = self.reattached.get(provider) {
             return Ok(Supply::Reattach(reattach.clone()));
@@ -143,7 +143,12 @@ impl InstalledProviders {
         &self.inner.found().locks
     }
 
-    /// What is wrong with the lock file.
+    /// Whether a provider runs already, in a process that it is attached to.
+    pub(crate) fn is_attached(&self, provider: &ProviderSource) -> bool {
+        self.inner.found().reattached.contains_key(provider)
+    }
+
+    /// Errors in the lock file.
     pub fn check_lock_file(&self, sources: &mut Sources) -> Diagnostics {
         match self.inner.settings.only_built_in {
             true => Diagnostics::new(),
@@ -151,7 +156,7 @@ impl InstalledProviders {
         }
     }
 
-    /// What is wrong with packages that are there and that a configuration needs.
+    /// Errors in installed packages that a configuration requires.
     pub fn damaged(&self, tree: &ConfigTree) -> Diagnostics {
         let needed = tree.requirements();
         let packages = self.selection().packages.iter().filter(|(provider, _)| needed.contains_key(*provider));
@@ -192,8 +197,8 @@ impl InstalledProviders {
         problems
     }
 
-    /// Objects of a provider that was installed from elsewhere by another program belong to the provider of the same name that
-    /// the configuration needs: where the configuration does not name the other place, nobody else could work with them.
+    /// Objects of a provider that another program installed from elsewhere belong to the provider of the same name in
+    /// the configuration: where the configuration does not name the other source, no other provider could manage them.
     pub fn adopt(&self, tree: &ConfigTree, state: &mut State) {
         let needed: BTreeSet<ProviderSource> = tree.requirements().into_keys().collect();
         let ours = |provider: &ProviderSource| {

@@ -8,7 +8,7 @@ use yuba_value::quote::quote;
 
 use super::arguments::Arguments;
 
-/// How to reach a machine over SSH. No `Debug`: it has secrets.
+/// Settings of an SSH connection. No `Debug`: it has secrets.
 pub(super) struct Connection {
     pub(super) target: Machine,
     /// The machine that is gone through.
@@ -17,15 +17,15 @@ pub(super) struct Connection {
     pub(super) agent: bool,
     pub(super) agent_identity: Option<EcoString>,
     pub(super) platform: Platform,
-    /// Where scripts go; `%RAND%` is a number.
+    /// Remote path of scripts; `%RAND%` is a number.
     pub(super) script_path: EcoString,
     /// So long attempts are made.
     pub(super) timeout: Duration,
-    /// What the user should know.
+    /// Messages for the user.
     pub(super) note: Option<EcoString>,
 }
 
-/// A machine, and who we are there.
+/// A machine, and the identity of this client.
 pub(super) struct Machine {
     /// Without brackets.
     pub(super) host: EcoString,
@@ -37,7 +37,14 @@ pub(super) struct Machine {
     pub(super) host_key: Option<EcoString>,
 }
 
-/// What kind of machine it is.
+/// Whether an SSH agent can be asked for keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SshAgent {
+    Available,
+    Missing,
+}
+
+/// Platform of the machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Platform {
     Unix,
@@ -47,8 +54,8 @@ pub(super) enum Platform {
 const TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
 impl Connection {
-    /// Reads a block. `agent_runs` says whether there is an agent to ask.
-    pub(super) fn new(block: &Arguments, agent_runs: bool) -> Result<Connection, EcoString> {
+    /// Reads a block.
+    pub(super) fn new(block: &Arguments, ssh_agent: SshAgent) -> Result<Connection, EcoString> {
         match block.text("type").map_or("ssh", EcoString::as_str) {
             "ssh" | "" => {}
             "winrm" => {
@@ -103,14 +110,14 @@ impl Connection {
                 return Err(eco_format!("target_platform must be \"unix\" or \"windows\", not {}.", quote(other)));
             }
         };
-        let agent = block.flag("agent").unwrap_or(agent_runs);
-        if agent && !agent_runs {
+        let agent = block.flag("agent").unwrap_or(ssh_agent == SshAgent::Available);
+        if agent && ssh_agent == SshAgent::Missing {
             return Err("The connection uses an SSH agent (agent = true), and SSH_AUTH_SOCK is not set.".into());
         }
         let (timeout, note) = match block.filled("timeout").map(|text| (text, parse_duration(text))) {
             None => (TIMEOUT, None),
             Some((_, Ok(nanos))) => (Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)), None),
-            // Quirk: a time that makes no sense is none.
+            // Quirk: an invalid time is ignored.
             Some((_, Err(problem))) => (TIMEOUT, Some(eco_format!("Using the default timeout 5m: {problem}."))),
         };
         let script_path = filled("script_path").unwrap_or_else(|| match platform {
@@ -121,7 +128,7 @@ impl Connection {
         Ok(Connection { target, bastion, agent, agent_identity, platform, script_path, timeout, note })
     }
 
-    /// What is going to be tried, for the user.
+    /// Description of the connection attempt, for the user.
     pub(super) fn announcement(&self) -> Vec<EcoString> {
         let Connection { target, bastion, agent, .. } = self;
         let platform = match self.platform {
@@ -218,7 +225,7 @@ mod tests {
 
     fn check(block: &str, expect: &Expect) {
         let block = yuba_value::json::decode_implied(block).expect("because tests write JSON");
-        let said = match Connection::new(&Arguments::new(&block), false) {
+        let said = match Connection::new(&Arguments::new(&block), SshAgent::Missing) {
             Err(problem) => problem.to_string(),
             Ok(found) => {
                 let ways = std::iter::once(&found.target).chain(&found.bastion).map(Machine::address);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::connection::SshAgent;
 use crate::project::Project;
 
 /// Directories and programs of the machine that provisioners run on.
@@ -12,8 +13,8 @@ pub(super) struct Host {
     home: Option<PathBuf>,
     /// `PATH`
     search_path: String,
-    /// Whether an SSH agent can be asked for keys.
-    pub(super) has_ssh_agent: bool,
+    /// Available if `SSH_AUTH_SOCK` is set.
+    pub(super) ssh_agent: SshAgent,
     /// The directory for temporary files.
     temporary: PathBuf,
 }
@@ -26,17 +27,17 @@ impl Host {
             root: project.root().to_owned(),
             home: project.home().map(Path::to_owned),
             search_path: environment.get("PATH").unwrap_or_default().to_owned(),
-            has_ssh_agent: environment.get("SSH_AUTH_SOCK").is_some(),
+            ssh_agent: environment.get("SSH_AUTH_SOCK").map_or(SshAgent::Missing, |_| SshAgent::Available),
             temporary: temporary.unwrap_or_else(|| PathBuf::from("/tmp")),
         }
     }
 
-    /// Where a path is: relative ones start in the working directory.
+    /// Resolves a path: relative ones start in the working directory.
     pub(super) fn path(&self, shown: &str) -> PathBuf {
         self.root.join(shown)
     }
 
-    /// The directory in which commands run; none if it is that of the process.
+    /// The directory in which commands run, or none for that of the process.
     pub(super) fn working_dir(&self) -> Option<&Path> {
         Some(&*self.root).filter(|root| !root.as_os_str().is_empty())
     }

@@ -74,7 +74,7 @@ fn begin(config: &Arguments, host: &Host, words: &[EcoString]) -> Result<Process
     process::start(command).map_err(|problem| eco_format!("failed to run {}: {problem}", quote(program)))
 }
 
-/// Where a program is: as our own `PATH` has it, whatever the command is to see.
+/// Path of an executable: from our own `PATH`, whatever environment the command gets.
 fn find(program: &str, host: &Host) -> Result<PathBuf, EcoString> {
     if cfg!(windows) || program.contains('/') {
         return Ok(program.into());
@@ -237,7 +237,7 @@ mod tests {
         let problem = futures_executor::block_on(door.run(order(command), &output));
         assert!(problem.is_err_and(|problem| problem.contains("it was interrupted")));
         let pid = pid.into_inner().expect("because the command said it");
-        // Killed, and sooner or later waited for by whoever adopted it.
+        // Killed, and sooner or later reaped by the process that adopted it.
         let begun = std::time::Instant::now();
         while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
             assert!(begun.elapsed().as_secs() < 20, "it still runs");

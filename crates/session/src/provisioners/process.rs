@@ -10,12 +10,12 @@ use ecow::{EcoString, eco_format};
 use super::lines::Lines;
 use super::relay::Voice;
 
-/// How long a stop may go unheard.
+/// Interval for checking whether to stop.
 pub(super) const BEAT: Duration = Duration::from_millis(20);
-/// So long a process may take to end itself when told to.
+/// Time for a process to end by itself after a request to stop.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How a process ended.
+/// End of a process.
 pub(super) enum Ending {
     Exit(ExitStatus),
     Stopped,
@@ -54,7 +54,7 @@ pub(super) fn apart(command: &mut Command) {
 }
 
 impl Process {
-    /// Passes on what the process says until it has ended and nobody can say anything any more. `hear` gets it raw.
+    /// Passes on the output of the process until it has ended and its pipes are closed. `hear` gets it raw.
     pub(super) fn watch(mut self, voice: &Voice, mut hear: impl FnMut(&[u8])) -> io::Result<Ending> {
         let mut lines = Lines::default();
         loop {
@@ -77,7 +77,7 @@ impl Process {
     }
 }
 
-/// Waits for a process, and ends it when there is no reason to wait any more.
+/// Waits for a process, and ends it when waiting is no longer useful.
 pub(super) fn wait(child: &mut Child, mut enough: impl FnMut() -> bool) -> io::Result<Ending> {
     let mut pause = Duration::from_micros(100);
     loop {
@@ -131,7 +131,7 @@ pub(super) fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// How a process ended, in words.
+/// Description of the end of a process.
 pub(super) fn describe(status: ExitStatus) -> EcoString {
     #[cfg(unix)]
     {

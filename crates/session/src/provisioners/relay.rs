@@ -1,7 +1,7 @@
 //! Work in a thread, and the future that waits for it.
 //!
-//! The engine polls its futures in one thread and must not be held up, and what it is told may only be told there. So the
-//! thread queues what it has to say and wakes the future, which says it when it is polled.
+//! The engine polls its futures in one thread and must not be blocked, and events may only be reported there. So the
+//! thread queues its output and wakes the future, which reports it when it is polled.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use ecow::{EcoString, eco_format};
 use yuba_engine::Provisioned;
 
-/// So many texts may wait to be said; then the thread waits, and with it the program it reads from.
+/// Maximum number of queued texts; then the thread waits, and with it the program it reads from.
 const QUEUE: usize = 1024;
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct Desk {
     waiting: VecDeque<EcoString>,
     result: Option<Result<(), EcoString>>,
     waker: Option<Waker>,
-    /// Nobody waits any more.
+    /// The receiver is dropped.
     abandoned: bool,
 }
 
@@ -37,7 +37,7 @@ impl Shared {
     }
 }
 
-/// What work says, and hears.
+/// Output and input of the work.
 pub(super) struct Voice {
     shared: Arc<Shared>,
     stop_now: Arc<AtomicBool>,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_are_heard_and_bugs_are_failures() {
+    fn stops_are_noticed_and_bugs_are_failures() {
         let heard = |voice: &Voice| if voice.stopped() { Err("stopped".into()) } else { Ok(()) };
         assert_eq!(check(heard, false).1, Ok(()));
         assert_eq!(check(heard, true).1, Err("stopped".into()));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waiting_is_a_stop() {
+    fn a_dropped_receiver_is_a_stop() {
         let (tell, told) = std::sync::mpsc::channel();
         drop(run(Arc::default(), &|_| {}, move |voice| {
             while !voice.stopped() {

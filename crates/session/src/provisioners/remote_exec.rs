@@ -27,7 +27,7 @@ pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voic
             session.quietly(&format!("chmod 0777 {}", quoted(&path))).map_err(|problem| upload_failed(&problem))?;
         }
         let result = session.aloud(&path);
-        // What scripts say may be secret. If it cannot be wiped out, the work is done nonetheless.
+        // Output of scripts may be secret. If it cannot be removed, the work is done nonetheless.
         if !voice.stopped() {
             let _ = session.upload(&path, 0, &mut std::io::empty());
         }

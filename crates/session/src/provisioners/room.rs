@@ -1,4 +1,4 @@
-//! A directory for the files of one SSH connection, closed to everybody else and removed in the end.
+//! A private directory for the files of one SSH connection, removed in the end.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -17,7 +17,7 @@ impl Room {
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        // Fails if somebody else was here first.
+        // Fails if the directory exists.
         builder.create(&path)?;
         Ok(Room { path })
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_else_comes_in_and_nothing_stays() {
+    fn the_directory_is_private_and_removed() {
         let mode = |path: &Path| path.metadata().map(|found| found.permissions().mode() & 0o777).ok();
         let room = Room::new(&std::env::temp_dir()).expect("because the directory for temporary files is writable");
         let path = room.path().to_owned();

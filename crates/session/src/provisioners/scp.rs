@@ -1,7 +1,7 @@
 //! Files to another machine, in the words that `scp -t` understands there.
 //!
 //! `C<mode> <size> <name>` announces a file, whose bytes and a zero follow; `D<mode> 0 <name>` enters a directory and `E`
-//! leaves it. The other side answers with a zero, or with another byte and a line that says what is wrong.
+//! leaves it. The other side answers with a zero, or with another byte and a line with the error.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
@@ -12,11 +12,11 @@ use ecow::{EcoString, eco_format};
 /// Deeper directories are not sent: links may lead in circles.
 const DEPTH: usize = 128;
 
-/// Why something was not sent.
+/// Reason why a file was not sent.
 pub(super) enum Failure {
     /// The other side is gone; it may have said why elsewhere.
     Gone,
-    /// What is wrong.
+    /// The error.
     Message(EcoString),
 }
 
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::provisioners::room::Room;
 
-    /// What is said to somebody who answers so.
+    /// The error for a reply of the remote scp.
     fn check(answers: &[u8], size: u64, content: &str, expect: &Expect) {
         let mut scp = Scp { answers, wire: Vec::new() };
         let result = scp.greet().and_then(|()| scp.file("name", size, &mut content.as_bytes()));

@@ -36,7 +36,7 @@ pub(super) fn write(room: &Room, connection: &Connection, keys: Keys, identity: 
     room.write("config", &text)
 }
 
-/// Removes what is secret: a connection that stands does not need it any more.
+/// Removes secrets: an open connection no longer needs them.
 pub(super) fn forget(room: &Room) {
     for name in SECRETS {
         room.remove(name);
@@ -104,6 +104,7 @@ mod tests {
     use expect_test::expect;
 
     use super::super::arguments::Arguments;
+    use super::super::connection::SshAgent;
     use super::*;
 
     #[test]
@@ -112,7 +113,8 @@ mod tests {
             "private_key": "-----BEGIN X-----\n-----END X-----\n\n", "certificate": "x-cert-v01@openssh.com AAAA",
             "bastion_password": "hidden", "bastion_host_key": "ssh-rsa BBBB"}"#;
         let block = yuba_value::json::decode_implied(block).expect("because tests write JSON");
-        let connection = Connection::new(&Arguments::new(&block), true).expect("because it is well written");
+        let connection =
+            Connection::new(&Arguments::new(&block), SshAgent::Available).expect("because it is well written");
         let room = Room::new(&std::env::temp_dir()).expect("because the directory for temporary files is writable");
         let list = || {
             let mut names: Vec<_> = std::fs::read_dir(room.path()).into_iter().flatten().flatten().collect();

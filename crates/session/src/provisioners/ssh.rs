@@ -23,7 +23,7 @@ use super::settings::{self, Keys};
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 /// An attempt may take so long even if the time is up then.
 const SHORTEST_ATTEMPT: Duration = Duration::from_secs(10);
-/// What is remembered of complaints.
+/// Maximum length of stored errors.
 const COMPLAINTS: u64 = 4096;
 
 /// A connection that stands.
@@ -48,7 +48,7 @@ pub(super) enum Upload {
     Entries,
 }
 
-/// Why there is no connection.
+/// Reason why the connection failed.
 enum Problem {
     /// Another attempt may succeed: machines take their time to start.
     Perhaps(EcoString),
@@ -158,7 +158,7 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Why an attempt failed: what was wrong with the bastion explains the rest.
+    /// Reason why an attempt failed: an error of the bastion explains the rest.
     fn explain(&self, ending: &str) -> EcoString {
         let Connection { target, bastion, .. } = self.connection;
         let by_bastion = bastion.as_ref().and_then(|bastion| Some((bastion, self.complaint("bastion-log")?)));
@@ -173,7 +173,7 @@ impl<'c> Session<'c> {
         eco_format!("{role}{}: {complaint}.", machine.address())
     }
 
-    /// What SSH complained about, on one line.
+    /// The errors of SSH, on one line.
     fn complaint(&self, log: &str) -> Option<EcoString> {
         let mut text = Vec::new();
         File::open(self.room.path().join(log)).ok()?.take(COMPLAINTS).read_to_end(&mut text).ok()?;
@@ -202,8 +202,8 @@ impl<'c> Session<'c> {
         match output.status.success() {
             true => Ok(()),
             false if String::from_utf8_lossy(&output.stderr).contains("passphrase") => Err(
-                "The private key of the connection is protected by a passphrase. Give a key without one, or add the key to \
-                 an SSH agent and leave it out here."
+                "The private key of the connection is protected by a passphrase. Use a key without one, or add the key to \
+                 an SSH agent and omit it here."
                     .into(),
             ),
             false => Err("The private key of the connection is damaged or has an unknown type.".into()),
@@ -284,7 +284,7 @@ impl<'c> Session<'c> {
 
     /// Uploads a directory.
     pub(super) fn upload_dir(&mut self, path: &str, source: &Path, scope: Upload) -> Result<(), EcoString> {
-        // A directory that is not there becomes the copy; content needs one.
+        // A missing directory becomes the copy; its content requires an existing one.
         let command = format!("scp -r -t {}{}", if scope == Upload::Entries { "-d " } else { "" }, self.word(path));
         let name = std::path::absolute(source).ok();
         let name = name.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();

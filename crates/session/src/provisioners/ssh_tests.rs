@@ -324,7 +324,7 @@ fn ways(server: &Server) {
         failed: Failed to connect within 0 seconds. The last attempt: USER@127.0.0.1:PORT: USER@127.0.0.1: Permission denied (publickey,keyboard-interactive).
     "#]]);
     server.check("file", config, r#", "private_key": "{file locked}""#, &expect![[r#"
-        failed: The private key of the connection is protected by a passphrase. Give a key without one, or add the key to an SSH agent and leave it out here.
+        failed: The private key of the connection is protected by a passphrase. Use a key without one, or add the key to an SSH agent and omit it here.
     "#]]);
     server.check(
         "file",

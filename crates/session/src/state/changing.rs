@@ -65,7 +65,7 @@ pub enum TaintMark {
     Untainted,
 }
 
-/// What came of marking an object.
+/// Result of marking an object.
 #[derive(Debug)]
 pub enum Marked {
     /// It is marked.

@@ -13,7 +13,7 @@ use super::selecting::Addresses;
 use crate::backend::Refusal;
 use crate::diagnostics;
 
-/// One thing that moves.
+/// One item to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateMove {
     /// From where.
@@ -22,7 +22,7 @@ pub struct StateMove {
     pub to: String,
 }
 
-/// What is to be moved.
+/// Items to move.
 #[derive(Debug)]
 pub struct StateMoves {
     /// For people.
@@ -150,7 +150,7 @@ impl StateMoves {
     /// Moves all of it within a state.
     pub fn apply(self, state: &mut State) {
         for (from, to) in &self.instances {
-            // A resource that is there already stays with its provider.
+            // An existing resource stays with its provider.
             let provider = state.get(&to.containing()).map(|resource| resource.provider.clone());
             state.apply(Edit::Move { from: from.clone(), to: to.clone() });
             if let Some(provider) = provider {
@@ -187,7 +187,7 @@ impl StateMoves {
         self.forget_dependencies(to);
     }
 
-    /// Objects that depend on what has moved forget their dependencies: the next apply finds them anew.
+    /// Objects that depend on a moved object lose their recorded dependencies: the next apply finds them again.
     fn forget_dependencies(&self, state: &mut State) {
         let has_moved = |dependency: &ConfigResource| {
             let steps = dependency.module.steps();
@@ -217,7 +217,7 @@ impl StateMoves {
     }
 }
 
-/// Why one resource cannot become another one.
+/// Reason why one resource cannot become another one.
 fn check(from: &AbsResource, to: &AbsResource) -> Diagnostics {
     let (mode, target_mode) = (from.resource.mode, to.resource.mode);
     let mut problems = Diagnostics::new();

@@ -15,7 +15,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Reads one. What is wrong with it is kept for [`Addresses::finish`].
+    /// Reads an address. Errors are collected for [`Addresses::finish`].
     pub(super) fn read(&mut self, text: &str) -> Option<TargetSubject> {
         let file = self.sources.add(SourceFile::new("", text.as_bytes()));
         match Target::parse_text(file, text) {
@@ -27,7 +27,7 @@ impl Addresses {
         }
     }
 
-    /// What went wrong with any of them.
+    /// Errors of all addresses.
     pub(super) fn finish(self) -> Result<(), Refusal> {
         match self.problems.has_errors() {
             true => Err(Refusal { problems: self.problems, sources: self.sources }),
@@ -76,7 +76,7 @@ impl Addresses {
     }
 }
 
-/// What [`Addresses::select`] does with an address that is not in the state.
+/// Behaviour of [`Addresses::select`] for an address that is not in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmatched {
     /// It fails.

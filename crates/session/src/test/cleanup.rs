@@ -15,7 +15,7 @@ use super::run::Work;
 use super::{CleanupReport, Message, TestEvent, diagnostics};
 
 impl FileRunner<'_> {
-    /// Destroys what is left. Who is in a hurry gets a list instead.
+    /// Destroys the remaining objects. After a second interrupt it only lists them.
     pub(super) fn clean_up(&mut self, tell: &mut dyn FnMut(Message)) {
         let mut keys: Vec<(usize, _)> =
             self.states.iter().filter_map(|(key, known)| Some((known.history.last()?.0, key.clone()))).collect();
@@ -63,7 +63,7 @@ impl FileRunner<'_> {
         }
     }
 
-    /// Everything was stopped: what exists now is listed and kept.
+    /// Everything was stopped: existing objects are listed and saved.
     fn tell_what_exists(&mut self, tell: &mut dyn FnMut(Message)) {
         let mut report = self.existing();
         for (key, known) in std::mem::take(&mut self.states) {
@@ -83,8 +83,8 @@ impl FileRunner<'_> {
         if state.is_empty() && state.outputs.is_empty() {
             return (state, Diagnostics::new());
         }
-        // Who was not asked to make an object must not be asked to destroy it, and the other way round: a run in which all
-        // real objects have a real provider, with the others left to themselves.
+        // A mock provider must not destroy real objects, and a real provider must not destroy mocked ones: a run in
+        // which all real objects have a real provider, and the other objects are ignored.
         let fits = |(_, prepared): &&mut (usize, Prepared)| {
             known.real.iter().all(|addr| {
                 let provider = known.state.get(&addr.containing()).map(|resource| &resource.provider);
@@ -109,7 +109,7 @@ impl FileRunner<'_> {
         let plan_time = self.request.project.world().now();
         let live = Live::for_plan(Some(plan_time));
         let (plan, mut problems) = work.plan(state.clone(), &options, plan_time, &live);
-        // That it uses deprecated things was said when it was made.
+        // Deprecation warnings were reported when the object was created.
         problems.retain(|problem| !problem.is_about_deprecation());
         let plan = match plan {
             Some(plan) if !problems.has_errors() && !plan.errored => plan,

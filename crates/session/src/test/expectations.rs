@@ -1,4 +1,4 @@
-//! `expect_failures`: what goes wrong as it should is taken back, and what does not go wrong is told.
+//! `expect_failures`: expected failures are removed from the diagnostics, and missing ones are reported.
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::Subject;
@@ -26,7 +26,7 @@ impl Expectation {
     }
 }
 
-/// What a run expects to fail.
+/// Expected failures of a run.
 pub(super) struct Expectations(Vec<Expectation>);
 
 impl Expectations {
@@ -85,7 +85,7 @@ impl Expectations {
         left
     }
 
-    /// What did not fail.
+    /// Missing failures.
     pub(super) fn unmet(&self) -> impl Iterator<Item = Diagnostic> + '_ {
         self.0.iter().filter(|one| !one.met).map(|one| diagnostics::missing_failure(&one.object, one.span))
     }

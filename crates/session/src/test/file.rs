@@ -26,7 +26,7 @@ pub(super) struct ModuleState {
     pub(super) state: State,
     /// The runs that used it, and what they worked with.
     pub(super) history: Vec<(usize, Prepared)>,
-    /// Objects that a provider made which keeps them somewhere else.
+    /// Objects of a provider that stores them outside of the state.
     pub(super) real: BTreeSet<AbsResourceInstance>,
     /// Objects that were made without asking a provider.
     pub(super) made_up: BTreeSet<AbsResourceInstance>,
@@ -80,7 +80,7 @@ pub(super) struct FileRunner<'a> {
     pub(super) outputs: BTreeMap<EcoString, Value>,
     /// Files that were read for runs of this file.
     pub(super) sources: Option<Arc<Sources>>,
-    /// Others can see what it makes.
+    /// Its objects are visible to other files.
     is_real: bool,
 }
 
@@ -187,7 +187,7 @@ impl FileRunner<'_> {
         executed.report
     }
 
-    /// Where a state is kept while something real is done with it.
+    /// File of a state while a run changes real objects.
     pub(super) fn record_paths(&self, module: &str) -> Option<RecordPaths> {
         self.is_real.then(|| RecordPaths::new(self.request.project, self.name, module, self.suite.sealing.clone()))
     }

@@ -1,4 +1,4 @@
-//! Which files run at the same time, and how what they tell gets in order.
+//! Parallel execution of files, and the order of their messages.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -15,12 +15,12 @@ use super::substitution::config_of;
 use super::suite::Suite;
 use super::{Message, TestEvent, TestRequest, TestStatus, file};
 
-/// How long what is under way may take after everything was told to stop.
+/// Time limit for running operations after a request to stop everything.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is asked whether to stop.
+/// Interval for checking whether to stop.
 const TICK: Duration = Duration::from_millis(200);
 
-/// What a thread says.
+/// Message of a thread.
 enum LaneReport {
     Message(usize, Message),
     Done(usize, TestStatus),
@@ -61,7 +61,7 @@ pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut
     })
 }
 
-/// Passes on what is said: everything about the first file, then everything about the second.
+/// Passes on messages: everything about the first file, then everything about the second.
 fn in_order(
     hear: &mpsc::Receiver<LaneReport>,
     request: &TestRequest<'_>,
@@ -99,16 +99,16 @@ fn in_order(
     }
 }
 
-/// How far stopping has come.
+/// Progress of stopping.
 struct Stopping {
-    /// How often somebody asked, as far as was told.
+    /// Number of stop requests that were reported.
     heard: u8,
-    /// When somebody asked again.
+    /// Time of the last stop request.
     since: Option<Instant>,
 }
 
 impl Stopping {
-    /// Passes on that somebody asked to stop. What does not end is left behind after a while.
+    /// Passes on the request to stop. Threads that do not end in time are abandoned.
     fn listen(&mut self, request: &TestRequest<'_>, register: &Register, tell: &mut dyn FnMut(Message)) {
         let asked = request.stop.asked.count().min(3);
         while self.heard < asked {
@@ -130,7 +130,7 @@ impl Stopping {
     }
 }
 
-/// Whether nobody can see the objects of a file: all its providers are mocks, or keep nothing outside of the state.
+/// Whether the objects of a file are private to it: all its providers are mocks, or store nothing outside of the state.
 pub(super) fn shares_nothing(suite: &Suite, name: &EcoString) -> bool {
     let Some(file) = suite.file(name) else { return true };
     file.runs.iter().all(|run| {

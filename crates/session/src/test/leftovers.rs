@@ -1,4 +1,4 @@
-//! Objects that tests made and that still exist: which ones, and where their state is kept for who has to remove them.
+//! Objects that tests created and that still exist: their addresses, and the file of their state for manual removal.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use yuba_syntax::Diagnostics;
 use super::sealing::TestSealing;
 use super::{InterruptReport, Leftover};
 
-/// Where the state of objects is kept that could not be destroyed.
+/// File of the state of objects that could not be destroyed.
 const ERRORED_STATE: &str = "errored_test.tfstate";
 
 /// The objects of managed resources in a state.
@@ -26,7 +26,7 @@ pub(super) fn objects(state: &State) -> Vec<Leftover> {
     found
 }
 
-/// What exists right now in all files that are under way.
+/// Existing objects of all running files.
 pub(super) struct Register {
     /// The directory in which states are saved.
     root: PathBuf,
@@ -49,7 +49,7 @@ impl Register {
         files.iter().map(|(name, report)| (name.clone(), report.clone())).collect()
     }
 
-    /// Saves a state whose objects still exist: each in a file of its own, the first one where everybody looks for it.
+    /// Saves a state whose objects still exist: each in a file of its own, the first one under the usual name.
     pub(super) fn save(&self, mut state: State, sealing: &TestSealing) -> Result<EcoString, Unsaved> {
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
         let name = match *saved {
@@ -62,7 +62,7 @@ impl Register {
         let mut bytes = Vec::new();
         yuba_state::write(&state, &mut bytes);
         let bytes = sealing.seal(bytes, Some((state.serial, &state.lineage))).map_err(Unsaved::Unsealed)?;
-        // What earlier runs of the tests left is still needed by who cleans up.
+        // Leftovers of earlier test runs are still needed for cleaning up.
         let path = self.root.join(name.as_str());
         if path.exists() {
             let backups = (0..).map(|at| match at {
@@ -81,7 +81,7 @@ impl Register {
 
 /// A state that could not be written.
 pub(super) enum Unsaved {
-    /// What the file would have contained.
+    /// Content of the file.
     Content(Vec<u8>),
     /// It could not be encrypted.
     Unsealed(Diagnostics),

@@ -1,4 +1,4 @@
-//! What a run works with: the tested module with what the test puts into it, and the values of its variables.
+//! Inputs of a run: the tested module with the replacements of the test, and the values of its variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::suite::{Again, Suite};
 use super::variables::{self, RunValues, TestNames};
 use super::{TestRequest, substitution};
 use crate::operation::variables::root_variable;
-use crate::validate::Validation;
+use crate::validate::{EarlyProcesses, Validation};
 
 /// A run that can begin.
 pub(super) struct Prepared {
@@ -33,7 +33,7 @@ pub(super) struct Prepared {
     inputs: Inputs,
     /// The tested module as it was read, unless the run changes it.
     unchanged: Option<ModuleKey>,
-    /// What assertions can refer to, beside the module.
+    /// Scope of assertions, beside the module.
     pub(super) tested: Arc<Tested>,
     substitutions: Substitutions,
 }
@@ -41,7 +41,7 @@ pub(super) struct Prepared {
 /// A tested module of a suite: the file and the run that name it, both empty for the root module.
 pub(super) type ModuleKey = (EcoString, EcoString);
 
-/// Who is prepared.
+/// The file or run that is prepared.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) suite: &'a Suite,
@@ -64,7 +64,7 @@ impl Prepared {
         self.substitutions.objects.clone_from(objects);
     }
 
-    /// Takes what is wrong with the values of variables.
+    /// Takes the errors in the values of variables.
     pub(super) fn take_variable_problems(&mut self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for variable in self.variables.values_mut() {
@@ -73,7 +73,7 @@ impl Prepared {
         problems
     }
 
-    /// What the run replaces.
+    /// Replacements of the run.
     pub(super) fn substitutions(&self) -> &Substitutions {
         &self.substitutions
     }
@@ -198,10 +198,17 @@ impl<'a> Subject<'a> {
         {
             return (References::read(tree, project.eval_env(sources)), found.clone());
         }
-        let validation = Validation { project, sources, inputs: &prepared.inputs, parallelism: request.parallelism };
+        let validation = Validation {
+            project,
+            sources,
+            inputs: &prepared.inputs,
+            parallelism: request.parallelism,
+            // Mocks may replace some of them.
+            processes: EarlyProcesses::ForValidation,
+        };
         let (mut found, references) = validation.check(tree);
-        // Planning says more about what is enabled, and repeats warnings. A variable that no value is good enough for is a
-        // mistake here: nobody can expect it.
+        // Planning reports more about `enabled`, and repeats warnings. A variable whose declaration rejects every value
+        // is an error here: a test cannot expect it.
         found.retain(|problem| problem.is_error() && !problem.depends_on_enabled());
         if let (Some(known), Some(key)) = (&mut known, key) {
             known.insert(key.clone(), found.clone());

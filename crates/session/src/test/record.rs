@@ -1,7 +1,7 @@
-//! What survives if this process is killed: the states of files that create something real, beside the working directory's
-//! other data, until everything is destroyed.
+//! Records that survive a kill of this process: the states of files that create real objects, in the data directory of
+//! the working directory, until everything is destroyed.
 //!
-//! Who runs tests next is told what was left. Tests with mocks and what is built in leave nothing and write nothing.
+//! The next test run reports leftover objects. Tests with mocks and built-in providers leave nothing and write nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -20,13 +20,13 @@ use crate::replace::write_private;
 /// The directory, below that of the working directory's data.
 const DIRECTORY: &str = "test-states";
 
-/// Where the state of a test is kept while it runs.
+/// File of the state of a test while it runs.
 #[derive(Clone, Debug)]
 pub(super) struct RecordPaths {
     /// The working directory, in which the other paths start.
     root: PathBuf,
     state: PathBuf,
-    /// What is being created, a line each.
+    /// Objects that are being created, a line each.
     begun: PathBuf,
     sealing: TestSealing,
 }
@@ -45,14 +45,14 @@ impl RecordPaths {
         }
     }
 
-    /// Keeps a state.
+    /// Saves a state.
     pub(super) fn keep(&self, state: &State) -> Result<(), Diagnostics> {
         let mut bytes = Vec::new();
         yuba_state::write(state, &mut bytes);
         self.write(&self.state, bytes, Some((state.serial, &state.lineage)))
     }
 
-    /// Keeps what is being created.
+    /// Records the objects that are being created.
     fn begin(&self, addresses: &[EcoString]) -> Result<(), Diagnostics> {
         let lines: String = addresses.iter().map(|addr| format!("{addr}\n")).collect();
         self.write(&self.begun, lines.into_bytes(), None)
@@ -71,13 +71,13 @@ impl RecordPaths {
         let _ = std::fs::remove_file(self.root.join(&self.state));
         let _ = std::fs::remove_file(self.root.join(&self.begun));
         if let Some(dir) = self.state.parent() {
-            // Others may have something there.
+            // The directory may contain other files.
             let _ = std::fs::remove_dir(self.root.join(dir));
         }
     }
 }
 
-/// Keeps what a run does, if it does something real.
+/// Records the changes of a run, if they are real.
 pub(super) struct Record {
     state: State,
     paths: Option<RecordPaths>,
@@ -139,7 +139,7 @@ impl Recorder for Record {
     }
 }
 
-/// What tests left that were killed: a warning for each.
+/// Warnings about leftovers of killed tests.
 pub(super) fn left_behind(project: &Project, sealing: &TestSealing) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut names: Vec<String> = std::fs::read_dir(project.path(project.data_dir().join(DIRECTORY)))

@@ -23,7 +23,7 @@ use crate::operation::repeated::{ReportedUses, drop_checks, target_warnings};
 use crate::operation::{EngineInputs, Progress};
 use crate::provisioners::LocalProvisioners;
 
-/// What a run came to.
+/// Outcome of a run.
 pub(super) struct Executed {
     pub(super) report: RunReport,
     /// If it may have changed something.
@@ -32,9 +32,9 @@ pub(super) struct Executed {
     pub(super) sources: Option<std::sync::Arc<Sources>>,
 }
 
-/// What a run did.
+/// Result of a run.
 pub(super) struct Changed {
-    /// What it worked with.
+    /// Its inputs.
     pub(super) prepared: Prepared,
     /// The state after it.
     pub(super) state: State,
@@ -42,7 +42,7 @@ pub(super) struct Changed {
     pub(super) created: Vec<AbsResourceInstance>,
 }
 
-/// Told what is about to be created.
+/// Receives the objects that are about to be created.
 pub(super) type Creating<'a> = dyn Fn(&[AbsResourceInstance]) + 'a;
 
 /// Does a run.
@@ -147,7 +147,7 @@ fn inner(subject: &Subject<'_>, state: State, paths: Option<RecordPaths>, creati
     Executed { report, changed: Some(Changed { prepared, state, created }), sources }
 }
 
-/// What a plan would create.
+/// Objects that a plan would create.
 fn created_by(plan: &Plan) -> Vec<AbsResourceInstance> {
     let creates = |action: Action| {
         matches!(

@@ -1,14 +1,14 @@
-//! How the files are encrypted that tests write: as the configuration says for the state.
+//! Encryption of the files that tests write: with the settings for the state.
 //!
-//! Where a method is configured nothing is written in clear text. Tests that write nothing need no key, so a key that is not
-//! there is an error only when something is to be written.
+//! Where a method is configured, nothing is written in clear text. Tests that write nothing need no key, so a missing
+//! key is an error only when a file is to be written.
 
 use std::sync::Arc;
 
 use yuba_backend::encryption::{Sealing, is_encrypted};
 use yuba_syntax::Diagnostics;
 
-/// What is done to the content of files.
+/// Transformation of the content of files.
 #[derive(Clone, Debug)]
 pub(super) struct TestSealing(Arc<Result<Option<Sealing>, Diagnostics>>);
 
@@ -17,7 +17,7 @@ impl TestSealing {
         TestSealing(Arc::new(sealing))
     }
 
-    /// What is to be written for a content; `state` has the serial and the lineage of a state.
+    /// The bytes to write for a content; `state` has the serial and the lineage of a state.
     pub(super) fn seal(&self, content: Vec<u8>, state: Option<(u64, &str)>) -> Result<Vec<u8>, Diagnostics> {
         match &*self.0 {
             Ok(None) => Ok(content),
@@ -26,7 +26,7 @@ impl TestSealing {
         }
     }
 
-    /// The content of what was written, in clear text; none where it cannot be read.
+    /// The decrypted content of a file. Returns none where it cannot be read.
     pub(super) fn unseal(&self, bytes: Vec<u8>) -> Option<Vec<u8>> {
         if !is_encrypted(&bytes) {
             // An earlier configuration may have had no method.

@@ -1,4 +1,4 @@
-//! What a test file puts in the place of parts of the tested module: provider configurations, resources, modules.
+//! Replacements that a test file makes in the tested module: provider configurations, resources, modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::diagnostics;
 
 /// The provider blocks that a run uses, and which of them are mocks.
 pub(super) struct RunProviders<'f> {
-    /// The module with these blocks; none if it stays as it is.
+    /// The module with these blocks; none if it stays unchanged.
     pub(super) module: Option<Arc<Module>>,
     mocks: Vec<(ProviderKey, &'f MockProvider)>,
 }
@@ -33,7 +33,7 @@ pub(super) fn providers<'f>(file: &'f TestFile, run: &TestRun, module: &Module) 
     }
     let mut next = module.providers.clone();
     if run.providers.is_empty() {
-        // What has instances replaces something that has them; it may be for another module that the file tests.
+        // A block with instances replaces one with instances; it may be for another module that the file tests.
         let is_collection = |key: &ProviderKey| module.requirements.alias(key).is_some_and(|alias| alias.all_instances);
         let fits = |key: &ProviderKey, has_instances: bool| {
             !has_instances || module.providers.contains_key(key) || is_collection(key)

@@ -36,15 +36,15 @@ pub struct Suite {
     pub(super) modules: BTreeMap<EcoString, Arc<Module>>,
     /// The files to run.
     pub(super) selected: Vec<EcoString>,
-    /// How files that are written are encrypted.
+    /// Encryption of written files.
     pub(super) sealing: TestSealing,
     /// Providers that mocks ask what is valid.
-    /// What validation found, by what was validated.
+    /// Results of validation, by module.
     pub(super) validated: Mutex<BTreeMap<ModuleKey, Diagnostics>>,
 }
 
 impl Suite {
-    /// Reads everything. What there is to say so far is no error.
+    /// Reads all files. The diagnostics so far contain no errors.
     pub fn load(request: &TestRequest<'_>) -> Result<(Suite, Diagnostics), Refusal> {
         let project = request.project;
         let reader = project.reader(project.test_dir(), None);
@@ -60,7 +60,7 @@ impl Suite {
                 return Err(Refusal { problems, sources: files.reader.into_read_modules().sources });
             }
         };
-        // What follows from variables is found again for each run, with its values.
+        // Results that depend on variables are computed again for each run, with its values.
         let options = project.link_options(&inputs, &manifest, Purpose::Look);
         let (mut tree, mut found) = link(&mut files, &options);
         if tree.root().module.tests.values().all(|file| file.runs.is_empty()) {
@@ -135,7 +135,7 @@ impl Suite {
     }
 }
 
-/// The directories of modules; what was read is kept, to be linked again.
+/// The directories of modules; parsed files are cached, to be linked again.
 struct Remembered {
     reader: ModuleReader,
     modules: BTreeMap<EcoString, Arc<Module>>,

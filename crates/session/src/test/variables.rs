@@ -13,7 +13,7 @@ use yuba_eval::{CallContext, FunctionTable, Variables, World, evaluate};
 use yuba_syntax::{Diagnostics, Expr, Sources, Traversal};
 use yuba_value::Value;
 
-/// What expressions of `variables` blocks can refer to.
+/// Scope of expressions in `variables` blocks.
 pub(super) struct TestNames<'a> {
     /// `run`
     pub(super) runs: Value,
@@ -48,7 +48,7 @@ impl Variables for TestNames<'_> {
 }
 
 impl TestNames<'_> {
-    /// What is wrong with the names of symbol libraries in an expression.
+    /// Errors in the names of symbol libraries in an expression.
     fn check_symbols(&self, expr: &Expr) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let mut check = |reference: Option<Reference>| {
@@ -85,7 +85,7 @@ impl TestNames<'_> {
     }
 }
 
-/// What who runs the tests gave, and defaults.
+/// Values from the outside, and defaults.
 pub(super) fn outer_values(module: &Module, inputs: &Inputs) -> BTreeMap<EcoString, Value> {
     let mut values = inputs.literals();
     for (name, variable) in &module.variables {
@@ -113,9 +113,9 @@ pub(super) fn outer_values(module: &Module, inputs: &Inputs) -> BTreeMap<EcoStri
 pub(super) struct RunValues {
     /// Of variables that the tested module declares; those without are as declared.
     pub(super) given: BTreeMap<EcoString, Value>,
-    /// How these were given.
+    /// Sources of these values.
     pub(super) given_by: BTreeMap<EcoString, GivenBy>,
-    /// Of others, for assertions and providers.
+    /// Of the other variables, for assertions and providers.
     pub(super) others: BTreeMap<EcoString, Value>,
 }
 
@@ -131,7 +131,7 @@ pub(super) fn of_run(
     let mut problems = Diagnostics::new();
     let of_file = file.variables.as_ref().map(|block| &block.values);
     let of_run = run.variables.as_ref().map(|block| &block.values);
-    // What only the file knows can be used in runs; what is known outside is taken from there, as declared.
+    // Variables that only the file declares can be used in runs; values from the outside are converted as declared.
     let mut known = outer.clone();
     for (name, expr) in of_file.into_iter().flatten() {
         if !known.contains_key(name) {
@@ -177,7 +177,7 @@ pub(super) fn of_run(
     for (name, expr) in of_file.into_iter().chain(of_run).flatten() {
         if !module.variables.contains_key(name) {
             let (value, found) = names.eval(expr);
-            // Where it is needed, it is missing there.
+            // The expression that needs it reports it as missing.
             if !found.has_errors() {
                 values.others.insert(name.clone(), value);
             }

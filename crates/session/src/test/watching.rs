@@ -9,7 +9,7 @@ use yuba_syntax::Sources;
 
 use crate::project::Project;
 
-/// What has to run again.
+/// Files to run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Affected {
     /// Nothing.
@@ -77,7 +77,7 @@ impl Watcher {
         found
     }
 
-    /// What changed since the last time affects.
+    /// Files that the latest changes affect.
     pub fn look(&mut self) -> Affected {
         let now = self.now();
         let mut files = Vec::new();
@@ -113,7 +113,7 @@ mod tests {
         let mut watcher = Watcher::new(&Sources::new(), &Project::new(settings));
         assert_eq!(watcher.look(), Affected::Nothing);
         sandbox.write("tests/a.tftest.hcl", "run \"longer\" {}\n");
-        sandbox.write("notes.txt", "nobody reads this");
+        sandbox.write("notes.txt", "no test reads this");
         assert_eq!(watcher.look(), Affected::Files(vec![EcoString::from("tests/a.tftest.hcl")]));
         sandbox.write("new.tf", "locals {}\n");
         assert_eq!(watcher.look(), Affected::Everything);

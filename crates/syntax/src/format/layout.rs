@@ -81,7 +81,7 @@ impl Indent {
         let mut change = 0;
         for piece in &list[line.start..line.assign] {
             change += bracket_change(piece.kind);
-            // Quirk: what a heredoc of the lead opens and closes does not count.
+            // Quirk: brackets in a heredoc of the lead are ignored.
             if piece.kind == TokenKind::OpenHeredoc {
                 break;
             }
@@ -130,7 +130,7 @@ fn space_out(pieces: &mut Pieces<'_>, start: usize, end: usize) {
     }
 }
 
-/// What stands directly behind whatever comes before it.
+/// Tokens that follow the previous one without a space.
 fn never_follows_space(kind: TokenKind) -> bool {
     use TokenKind::{CloseHeredoc, CloseQuote, Comma, Dot, Ellipsis, Newline, QuotedText, TemplateText};
     matches!(kind, Newline | Dot | Comma | Ellipsis | QuotedText | TemplateText | CloseQuote | CloseHeredoc)
@@ -205,12 +205,12 @@ fn align(pieces: &mut Pieces<'_>, lines: &[Line], cell: impl Fn(&Line) -> Option
     }
 }
 
-/// How many columns some pieces take with the spaces before each.
+/// Width of some pieces with the spaces before each, in columns.
 fn width(pieces: &Pieces<'_>, start: usize, end: usize) -> usize {
     pieces.list[start..end].iter().map(|piece| piece.spaces as usize + columns(pieces.text(*piece))).sum()
 }
 
-/// How many columns a text takes: its grapheme clusters.
+/// Width of a text in columns: its grapheme clusters.
 fn columns(text: &[u8]) -> usize {
     if text.is_ascii() {
         return text.len() - text.windows(2).filter(|pair| *pair == b"\r\n").count();

@@ -76,7 +76,7 @@ pub(super) fn collect<'a>(source: &'a [u8], tokens: &[Token]) -> Pieces<'a> {
 struct Walk<'a, 't> {
     pieces: Pieces<'a>,
     tokens: std::slice::Iter<'t, Token>,
-    /// How many blocks are open.
+    /// Number of open blocks.
     depth: usize,
     /// Whether the outermost open block is a `variable`.
     in_variable: bool,
@@ -114,7 +114,7 @@ impl Walk<'_, '_> {
 
     /// An argument or the head of a block, its name already read.
     fn item(&mut self, name: Piece) {
-        // Where comments are cut off when another label follows.
+        // Comments are cut off when another label follows.
         let mut head = self.pieces.list.len();
         while let Some(piece) = self.next() {
             match piece.kind {
@@ -207,8 +207,7 @@ impl Walk<'_, '_> {
             if self.depth_of_argument(stop) == 1 && self.in_variable && self.pieces.text(name) == b"type" {
                 self.rewrite_type(start, end);
             } else {
-                let line_goes_on = stop.is_some_and(|stop| stop.kind == TokenKind::CloseBrace);
-                while self.unwrap(start, &mut end, line_goes_on) {}
+                while self.unwrap(start, &mut end, stop) {}
             }
         }
         if let Some(piece) = stop {
@@ -216,7 +215,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// How many blocks were open at an argument that ended with this piece.
+    /// Number of open blocks at an argument that ended with this piece.
     fn depth_of_argument(&self, stop: Option<Piece>) -> usize {
         self.depth + usize::from(stop.is_some_and(|stop| stop.kind == TokenKind::CloseBrace))
     }
@@ -251,7 +250,7 @@ impl Walk<'_, '_> {
     }
 
     /// Turns `"${x}"`, a template of nothing but one interpolation, into `x`; says whether it did.
-    fn unwrap(&mut self, start: usize, end: &mut usize, line_goes_on: bool) -> bool {
+    fn unwrap(&mut self, start: usize, end: &mut usize, stop: Option<Piece>) -> bool {
         let [open, begin, inside @ .., finish, close] = &self.pieces.list[start..*end] else { return false };
         let shape = [open.kind, begin.kind, finish.kind, close.kind];
         let wrapped = [
@@ -266,7 +265,7 @@ impl Walk<'_, '_> {
         let Some(first) = inside.iter().position(|piece| piece.kind != TokenKind::Newline) else { return false };
         let last = inside.iter().rposition(|piece| piece.kind != TokenKind::Newline).unwrap_or(first);
         let trimmed = &inside[first..=last];
-        let in_parens = self.needs_parens(trimmed, line_goes_on);
+        let in_parens = self.needs_parens(trimmed, stop);
         let mut new = trimmed.to_vec();
         if in_parens {
             new.insert(0, self.pieces.add(TokenKind::OpenParen, b"("));
@@ -279,8 +278,9 @@ impl Walk<'_, '_> {
     }
 
     /// Whether an expression without its quotes has to stand in parentheses, because of its line ends.
-    fn needs_parens(&self, expression: &[Piece], line_goes_on: bool) -> bool {
+    fn needs_parens(&self, expression: &[Piece], stop: Option<Piece>) -> bool {
         let [first, .., last] = expression else { return false };
+        let line_goes_on = stop.is_some_and(|stop| stop.kind == TokenKind::CloseBrace);
         let looks_grouped = first.kind == TokenKind::OpenParen && last.kind == TokenKind::CloseParen;
         let mut nesting = 0;
         expression.iter().enumerate().any(|(i, piece)| {
@@ -308,7 +308,7 @@ fn closes(kind: TokenKind) -> bool {
     matches!(kind, CloseBrace | CloseBracket | CloseParen | TemplateSequenceEnd)
 }
 
-/// How a piece changes the number of open brackets.
+/// Change of the number of open brackets by a piece.
 pub(super) fn bracket_change(kind: TokenKind) -> i32 {
     i32::from(opens(kind)) - i32::from(closes(kind))
 }

@@ -30,7 +30,7 @@ impl JsonBody {
 
     pub(crate) fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
         let (content, rest, mut diagnostics) = self.partial_content(schema);
-        // Quirk: what is wrong with the value itself is said a second time.
+        // Quirk: errors in the value itself are reported a second time.
         for property in properties(&self.value, None, &mut diagnostics) {
             let name = &property.name;
             if name == COMMENT || rest.hidden.contains(name) {

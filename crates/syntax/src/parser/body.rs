@@ -11,7 +11,7 @@ use crate::source::Span;
 use crate::token::{TokenKind, TokenKind as K};
 use crate::tree::NodeKind;
 
-/// What ends an argument.
+/// Tokens that end an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ArgumentEnd {
     /// The line.
@@ -188,7 +188,7 @@ impl Parser<'_> {
         self.finish_block(kind, labels, body, kind.span, kind.span)
     }
 
-    /// What is between the braces, with the closing one. None if there is nothing usable.
+    /// Content of the braces, with the closing one. None if it is unusable.
     fn block_body(&mut self, kind: Tok, open: Tok) -> Option<NativeBody> {
         if matches!(self.kind, K::Newline | K::Eof | K::CloseBrace) {
             if self.depth >= super::MAX_DEPTH {
@@ -216,7 +216,7 @@ impl Parser<'_> {
             }
             _ => self.report_first(|| diagnostics::invalid_single_line_block(end.kind, end.span)),
         }
-        // What is wrong with the block as a whole comes before what is wrong inside it.
+        // Errors about the block as a whole come before errors inside it.
         self.diags.rotate(before, after_body);
         self.recover(K::CloseBrace);
         body

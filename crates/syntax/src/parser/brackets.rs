@@ -3,7 +3,7 @@
 use ecow::EcoString;
 
 use super::diagnostics::ForProblem;
-use super::{Mark, Parser, Tok, diagnostics};
+use super::{Mark, Newlines, Parser, Tok, diagnostics};
 use crate::expr::{CallExpr, Expr, ExprKind, ForExpr, Literal, ObjectItem};
 use crate::source::Span;
 use crate::token::TokenKind as K;
@@ -13,7 +13,7 @@ impl Parser<'_> {
     pub(super) fn parens(&mut self) -> Expr {
         let mark = self.open();
         let open = self.read();
-        let newlines = self.set_newlines(false);
+        let newlines = self.set_newlines(Newlines::Ignored);
         let before = self.mistakes;
         let inner = self.expression();
         if self.mistakes > before {
@@ -52,7 +52,7 @@ impl Parser<'_> {
             return self.bad_call(first, open, mark, diagnostics::missing_open_paren);
         }
 
-        let newlines = self.set_newlines(false);
+        let newlines = self.set_newlines(Newlines::Ignored);
         let (args, expand_last, close) = self.arguments(first, open);
         self.set_newlines(newlines);
         self.close(NodeKind::Call, mark);
@@ -115,7 +115,7 @@ impl Parser<'_> {
     pub(super) fn tuple(&mut self) -> Expr {
         let mark = self.open();
         let open = self.read();
-        let newlines = self.set_newlines(false);
+        let newlines = self.set_newlines(Newlines::Ignored);
         if self.next_is_word("for") {
             let expr = self.for_expr(open, mark);
             self.set_newlines(newlines);
@@ -155,12 +155,12 @@ impl Parser<'_> {
         let mark = self.open();
         let open = self.read();
         // Line ends separate the items of an object, but mean nothing in a `for` expression.
-        let newlines = self.set_newlines(false);
+        let newlines = self.set_newlines(Newlines::Ignored);
         if self.next_is_word("for") {
             self.set_newlines(newlines);
             return self.for_expr(open, mark);
         }
-        self.set_newlines(true);
+        self.set_newlines(Newlines::Significant);
         let mut items = Vec::new();
         let close = self.object_items(open, &mut items);
         self.set_newlines(newlines);
@@ -177,7 +177,7 @@ impl Parser<'_> {
                 return self.read();
             }
             let mark = self.open();
-            let in_parens = self.kind == K::OpenParen;
+            let first = self.kind;
             let before = self.mistakes;
             let key = self.expression();
             if self.lost_since(before) {
@@ -193,10 +193,10 @@ impl Parser<'_> {
             let value = self.expression();
             self.close(NodeKind::ObjectItem, mark);
             let lost = self.lost_since(before);
-            // What could not be read for want of a name is kept, so that tools see the item they may complete.
+            // An item without its name stays in the tree, so that tools see the item they may complete.
             let is_begun = || value.span.start < self.next_span().start;
             if !lost || matches!(value.kind, ExprKind::Invalid) && is_begun() {
-                items.push(object_item(key, in_parens, value));
+                items.push(object_item(first, key, value));
             }
             if lost {
                 return self.recover(K::CloseBrace);
@@ -220,7 +220,7 @@ impl Parser<'_> {
 
     /// A `for` expression whose opening bracket has been read.
     fn for_expr(&mut self, open: Tok, mark: Mark) -> Expr {
-        let newlines = self.set_newlines(false);
+        let newlines = self.set_newlines(Newlines::Ignored);
         let expr = self.for_parts(open);
         self.set_newlines(newlines);
         self.close(NodeKind::For, mark);
@@ -339,8 +339,9 @@ impl Parser<'_> {
     }
 }
 
-/// A bare name as a key is text; the words `true`, `false` and `null` are names there.
-fn object_item(key: Expr, in_parens: bool, value: Expr) -> ObjectItem {
+/// A bare name as a key is text; the words `true`, `false` and `null` are names there. `first` is the first token of the key.
+fn object_item(first: K, key: Expr, value: Expr) -> ObjectItem {
+    let in_parens = first == K::OpenParen;
     let name = if in_parens { None } else { key.as_keyword() };
     let key_is_bare_traversal =
         !in_parens && matches!(&key.kind, ExprKind::Traversal(traversal) if !traversal.steps.is_empty());

@@ -26,7 +26,7 @@ crate::catalogue! {
     /// A quoted string contains a line break.
     LINE_BREAK_IN_STRING = error "line-break-in-string", "Invalid multi-line string";
     /// A file contains more syntax errors than are reported.
-    TOO_MANY_SYNTAX_ERRORS = error "too-many-syntax-errors", "Too many mistakes";
+    TOO_MANY_SYNTAX_ERRORS = error "too-many-syntax-errors", "Too many syntax errors";
     /// Expressions are nested deeper than the limit.
     EXPRESSION_TOO_DEEP = error "expression-too-deep", "Expression nested too deeply";
     /// More operators or indexes follow each other than the limit allows.
@@ -508,7 +508,7 @@ pub(super) fn unexpected_end_of_template(at: Span, open: &str, close: &str) -> D
     Diagnostic::new(&UNCLOSED_DIRECTIVE, detail).at(at)
 }
 
-/// Why a directive cannot stand where it is.
+/// Reason why a directive is misplaced.
 #[derive(Clone, Copy)]
 pub(super) enum DirectiveProblem {
     NothingOpen,

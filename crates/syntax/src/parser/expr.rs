@@ -2,7 +2,7 @@
 
 use ecow::EcoString;
 
-use super::{MAX_CHAIN, Mark, Parser, Tok, diagnostics};
+use super::{MAX_CHAIN, Mark, Newlines, Parser, Tok, diagnostics};
 use crate::expr::{
     BinaryExpr, BinaryOp, ConditionalExpr, Expr, ExprKind, IndexExpr, Literal, SplatExpr, Traversal, TraversalStep,
     UnaryExpr, UnaryOp,
@@ -152,7 +152,7 @@ impl Parser<'_> {
         Expr { kind: ExprKind::Unary(Box::new(UnaryExpr { op, op_span: token.span, operand })), span }
     }
 
-    /// What follows a term: `.name`, `.0`, `[key]`, and splats, which take all that follows them.
+    /// Suffixes of a term: `.name`, `.0`, `[key]`, and splats, which take all that follows them.
     pub(super) fn postfix(&mut self, term: Expr, mark: Mark) -> Expr {
         let mut chain = Chain::new(term);
         let mut indexes = 0;
@@ -278,7 +278,7 @@ impl Parser<'_> {
         if self.kind == K::Star {
             return self.full_splat(chain, open, mark);
         }
-        let newlines = self.set_newlines(false);
+        let newlines = self.set_newlines(Newlines::Ignored);
         let before = self.mistakes;
         let key = self.expression();
         let close = if self.lost_since(before) {
@@ -286,7 +286,7 @@ impl Parser<'_> {
         } else {
             let close = self.read();
             if close.kind != K::CloseBracket && !self.recovery {
-                // Quirk: the place is where reading goes on, not where the bracket is missing.
+                // Quirk: the location is where reading goes on, not where the bracket is missing.
                 let close = self.recover(K::CloseBracket);
                 self.report(diagnostics::unclosed_index(close.span));
                 close
@@ -308,7 +308,7 @@ impl Parser<'_> {
         self.read();
         let mut close = self.read();
         if close.kind != K::CloseBracket && !self.recovery {
-            // Quirk: the place is where reading goes on, not where the bracket is missing.
+            // Quirk: the location is where reading goes on, not where the bracket is missing.
             close = self.recover(K::CloseBracket);
             self.report(diagnostics::unclosed_splat(close.span));
         }

@@ -1,4 +1,4 @@
-//! Getting back on track after a mistake.
+//! Recovery after an error.
 
 use super::{Parser, Tok};
 use crate::token::{TokenKind, TokenKind as K};

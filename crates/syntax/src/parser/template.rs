@@ -6,7 +6,7 @@ use ecow::EcoString;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::diagnostics::{DirectiveProblem, ForProblem};
-use super::{Parser, Tok, diagnostics, normalized};
+use super::{Newlines, Parser, Tok, diagnostics, normalized};
 use crate::expr::{ConditionalExpr, Expr, ExprKind, ForExpr, Literal};
 use crate::source::Span;
 use crate::token::{TokenKind, TokenKind as K};
@@ -44,10 +44,10 @@ impl Word {
     }
 }
 
-/// Parts with their places.
+/// Parts with their locations.
 type Parts = Vec<(Part, Span)>;
 
-/// What becomes of the indentation that all lines of a template share.
+/// Treatment of the indentation that all lines of a template share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Indentation {
     Kept,
@@ -97,7 +97,7 @@ impl Parser<'_> {
         (expr, span)
     }
 
-    /// Reads up to the closing token: the parts and the place of them all.
+    /// Reads up to the closing token: the parts and the location of them all.
     fn template_parts(&mut self, close: TokenKind) -> (Parts, Span) {
         let start = self.next_span();
         let mut parts: Parts = Vec::new();
@@ -126,7 +126,7 @@ impl Parser<'_> {
                     {
                         text.truncate(text.trim_end().len());
                     }
-                    let newlines = self.set_newlines(false);
+                    let newlines = self.set_newlines(Newlines::Ignored);
                     if token.kind == K::InterpolationStart {
                         let (part, span, trims) = self.interpolation(token, start, close);
                         trim_next = trims;
@@ -455,8 +455,8 @@ fn join_texts(parts: &mut Parts) {
     *parts = joined;
 }
 
-/// Removes from all lines the indentation of the line that has least. Lines of white space alone do not count and stay
-/// as they are. Only text as written counts, not what interpolations give.
+/// Removes from all lines the smallest indentation of a line. Lines of white space alone are ignored and stay as they
+/// are. Only literal text is measured, not the values of interpolations.
 fn remove_indentation(parts: &mut Parts) {
     let mut least = usize::MAX;
     let mut line_starts = Vec::new();

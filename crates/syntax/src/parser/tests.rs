@@ -20,7 +20,7 @@ fn show_diags(text: &[u8], diags: &Diagnostics) -> String {
     diags.iter().map(show).collect()
 }
 
-/// One expression per line: what it is read as, and what is wrong with it.
+/// One expression per line: its tree, and its errors.
 fn check_lines(lines: &str, expect: Expect) {
     let mut out = String::new();
     for line in lines.lines().filter(|line| !line.is_empty()) {

@@ -1,4 +1,4 @@
-//! References on their own: for static places, addresses and JSON strings.
+//! References on their own: for static contexts, addresses and JSON strings.
 
 use ecow::EcoString;
 

@@ -17,6 +17,22 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// Creates a certificate of a client with a common name, signed by the same authority. Returns its file and that of its key.
+    ///
+    /// # Panics
+    /// If `openssl` fails.
+    pub fn client(&self, name: &str) -> (PathBuf, PathBuf) {
+        let directory = self.authority.parent().expect("because it is a file in a directory");
+        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-config", "request.cnf"];
+        let file = |end: &str| format!("client-{name}.{end}");
+        let subject = format!("/CN={name}");
+        let request = ["req", "-new", "-subj", &subject, "-keyout", &file("key"), "-out", &file("csr")];
+        openssl(directory, &[&request[..], &key].concat());
+        let signed = ["x509", "-req", "-in", &file("csr"), "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial"];
+        openssl(directory, &[&signed[..], &["-days", "2", "-out", &file("crt")]].concat());
+        (directory.join(file("crt")), directory.join(file("key")))
+    }
+
     /// Creates the files in the directory of a server. `names` are further DNS names. `None` where `openssl` is missing.
     ///
     /// # Panics
@@ -40,7 +56,7 @@ impl Certificate {
     }
 }
 
-/// Settings of the requests, so that the machine's own do not count.
+/// Settings of the requests, so that the machine's own are ignored.
 const REQUEST: &str = "[req]
 distinguished_name = name
 [name]

@@ -34,9 +34,23 @@ pub fn request(port: u16, method: &str, target: &str, headers: &[(&str, &str)], 
     stream.set_read_timeout(Some(LIMIT)).ok()?;
     stream.set_write_timeout(Some(LIMIT)).ok()?;
     stream.write_all(compose(port, method, target, headers, body).as_bytes()).ok()?;
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).ok()?;
+    let (mut bytes, mut part) = (Vec::new(), [0; 16 * 1024]);
+    // chromedriver leaves the connection open: the length of the body says where it ends.
+    while !has_whole_body(&bytes) {
+        match stream.read(&mut part).ok()? {
+            0 => break,
+            count => bytes.extend_from_slice(&part[..count]),
+        }
+    }
     parse(&bytes)
+}
+
+/// Whether a response states its length and has arrived.
+fn has_whole_body(bytes: &[u8]) -> bool {
+    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return false };
+    let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+    length.is_some_and(|length| bytes.len() >= end + 4 + length)
 }
 
 /// The same over TLS, without verifying the certificate, through the `openssl` command. For servers that answer nothing else.

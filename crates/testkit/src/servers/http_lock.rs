@@ -123,7 +123,7 @@ impl HttpLockServer {
         self.shared().locks.insert(path.to_owned(), json.to_owned());
     }
 
-    /// Unlocks a path, whoever holds the lock.
+    /// Unlocks a path with any lock.
     pub fn remove_lock(&self, path: &str) {
         self.shared().locks.remove(path);
     }

@@ -1,6 +1,7 @@
 //! The `ID` in the JSON of a lock.
 
-/// The string value of `ID` in a JSON object, at its top level. `None` if the text is no object or has no such string.
+/// The string value of `ID` in a JSON object, at its top level. `None` if the text is not an object or has no such
+/// string.
 pub(crate) fn lock_id(text: &str) -> Option<String> {
     let mut rest = text.trim_start().strip_prefix('{')?.trim_start();
     loop {
@@ -13,7 +14,8 @@ pub(crate) fn lock_id(text: &str) -> Option<String> {
     }
 }
 
-/// A string at the start of the text, and the text after it. Escapes other than of quotes and backslashes stay as they are: IDs have none.
+/// A string at the start of the text, and the text after it. Only escapes of quotes and backslashes are decoded: IDs
+/// have no others.
 fn string(text: &str) -> Option<(String, &str)> {
     let text = text.strip_prefix('"')?;
     let mut value = String::new();

@@ -36,7 +36,7 @@ impl Moto {
         self.s3("PUT", &format!("/{name}"), "");
     }
 
-    /// Keeps every version of the objects of a bucket.
+    /// Turns on versioning of a bucket.
     ///
     /// # Panics
     /// If the server refuses.

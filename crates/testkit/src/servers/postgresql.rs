@@ -11,7 +11,8 @@ use super::program::program;
 /// A running PostgreSQL, with `fsync` off.
 ///
 /// The superuser `tofu` needs no password. Every other user needs the password that `create user NAME password '...'` sets; the
-/// server then asks for SCRAM, or for MD5 where the password was stored so. The server speaks TLS too where `openssl` is installed.
+/// server then asks for SCRAM, or for MD5 where the password was stored so. The user
+/// `certified` needs a certificate of [`Certificate::client`]. The server speaks TLS too where `openssl` is installed.
 #[derive(Debug)]
 pub struct PostgreSql {
     server: Server,
@@ -55,6 +56,7 @@ const SUPERUSER: &str = "tofu";
 
 /// Content of `pg_hba.conf`. Method `md5` uses SCRAM for each password that is stored for it.
 const AUTHENTICATION: &str = "local all all trust
+hostssl all certified 127.0.0.1/32 cert
 host all tofu 127.0.0.1/32 trust
 host all all 127.0.0.1/32 md5
 ";
@@ -70,6 +72,7 @@ fn settings(directory: &Directory, certificate: Option<&Certificate>) -> Vec<Str
         settings.push("ssl=on".to_owned());
         settings.push(format!("ssl_cert_file={}", certificate.certificate.display()));
         settings.push(format!("ssl_key_file={}", certificate.key.display()));
+        settings.push(format!("ssl_ca_file={}", certificate.authority.display()));
     }
     settings
 }

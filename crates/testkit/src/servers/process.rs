@@ -182,7 +182,7 @@ fn log_end(directory: &Directory) -> String {
     lines[lines.len().saturating_sub(40)..].join("\n")
 }
 
-/// Why a server does not run.
+/// Reason why a server does not run.
 enum Failure {
     Exited,
     Silent,

@@ -1,4 +1,4 @@
-//! Where the programs of the servers are.
+//! Paths of the executables of the servers.
 
 use std::path::{Path, PathBuf};
 

@@ -138,7 +138,7 @@ fn to_tuple(inners: &[Inner], items: &[Value]) -> Result {
 fn to_list(inner: &Inner, value: &Value, items: &[Value], to: &Type) -> Result {
     let from = element_of(value.ty());
     if !ops::length(value).is_ok_and(|n| n.is_known()) {
-        // Unknown elements of a set may turn out to be the same, so there is no telling the positions.
+        // Unknown elements of a set may turn out to be equal, so positions are unknown.
         let list = Type::list(from.clone());
         return Ok(Value::unknown(replace_dynamic(&list, &to.without_optional())));
     }
@@ -230,21 +230,21 @@ fn index_step(index: usize) -> PathStep {
 
 /// A list of converted elements. `from` is the element type an empty list takes when `any` was wanted.
 fn list(element: &Type, from: &Type, items: Vec<Value>) -> Result {
-    if let Some(element) = fixed_element(element, from, items.is_empty()) {
+    if let Some(element) = fixed_element(element, from, items.len()) {
         return Ok(Value::list(element, items));
     }
     Value::list_of(items).ok_or_else(different_list_elements)
 }
 
 fn set(element: &Type, from: &Type, items: Vec<Value>) -> Result {
-    if let Some(element) = fixed_element(element, from, items.is_empty()) {
+    if let Some(element) = fixed_element(element, from, items.len()) {
         return Ok(Value::set(element, items));
     }
     Value::set_of(items).ok_or_else(|| ConvertError::new("all set elements must have the same type"))
 }
 
 fn map(element: &Type, from: &Type, items: Vec<(EcoString, Value)>, allow: Allow) -> Result {
-    if let Some(element) = fixed_element(element, from, items.is_empty()) {
+    if let Some(element) = fixed_element(element, from, items.len()) {
         return Ok(Value::map(element, items));
     }
     let (keys, mut items): (Vec<_>, Vec<_>) = items.into_iter().unzip();
@@ -255,16 +255,16 @@ fn map(element: &Type, from: &Type, items: Vec<(EcoString, Value)>, allow: Allow
 }
 
 /// The element type where it does not depend on the elements.
-fn fixed_element(element: &Type, from: &Type, is_empty: bool) -> Option<Type> {
-    match (element.has_dynamic(), is_empty) {
+fn fixed_element(element: &Type, from: &Type, count: usize) -> Option<Type> {
+    match (element.has_dynamic(), count) {
         (false, _) => Some(element.without_optional()),
-        (true, true) if element.is_dynamic() => Some(from.clone()),
-        (true, true) => Some(element.without_optional()),
-        (true, false) => None,
+        (true, 0) if element.is_dynamic() => Some(from.clone()),
+        (true, 0) => Some(element.without_optional()),
+        (true, _) => None,
     }
 }
 
-/// Elements that still differ in what stands for `any` inside them are brought to a common type.
+/// Elements that still differ in the types that replace `any` are converted to a common type.
 fn unify_elements(items: Vec<Value>, allow: Allow) -> Result<Vec<Value>> {
     let Some(first) = items.first() else { return Ok(items) };
     if items.iter().all(|v| v.ty() == first.ty()) {

@@ -114,7 +114,7 @@ impl Defaults {
     }
 }
 
-/// All values converted to their common type; `None` if there is none or a value does not fit.
+/// All values converted to their common type; `None` if it does not exist or a value does not fit.
 fn unify_values(values: &[Value]) -> Option<Vec<Value>> {
     let common = unify_with(values.iter().map(Value::ty), Allow::Unsafe)?;
     values.iter().enumerate().map(|(i, v)| common.convert(i, v).ok()).collect()

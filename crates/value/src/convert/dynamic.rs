@@ -1,11 +1,11 @@
-//! What stands for `any` in the target of a conversion of something that has no content to look at.
+//! Replacement of `any` in the target of a conversion of a value without content.
 
 use crate::{Type, TypeKind};
 
 use super::Allow;
 use super::unify::unify_with;
 
-/// The type `to` with each `any` replaced by what is at its place in `from`.
+/// The type `to` with each `any` replaced by the type at its position in `from`.
 pub(super) fn replace_dynamic(from: &Type, to: &Type) -> Type {
     if from.is_dynamic() || !to.has_dynamic() {
         return to.clone();

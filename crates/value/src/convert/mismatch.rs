@@ -6,8 +6,8 @@ use crate::{Type, TypeKind};
 
 use super::{Allow, plan};
 
-/// Why a value of type `given` is not acceptable where `wanted` (which may contain `any`) is; `None` if it is.
-/// Unlike a conversion, `any` is the only thing that makes room for a different type.
+/// Reason why a value of type `given` is not acceptable where `wanted` (which may contain `any`) is; `None` if it is.
+/// Unlike a conversion, only `any` accepts a different type.
 pub fn conformance_error(given: &Type, wanted: &Type) -> Option<EcoString> {
     if wanted.is_dynamic() || given == wanted {
         return None;
@@ -44,7 +44,7 @@ pub fn conformance_error(given: &Type, wanted: &Type) -> Option<EcoString> {
     }
 }
 
-/// Why there is no conversion from `given` to `wanted`: a sentence part that names the innermost trouble.
+/// Reason why `given` cannot be converted to `wanted`: a sentence part that names the innermost difference.
 pub fn mismatch_message(given: &Type, wanted: &Type) -> String {
     match (given.kind(), wanted.kind()) {
         (TypeKind::Object(_), TypeKind::Object(_)) => objects(given, wanted),

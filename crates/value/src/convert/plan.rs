@@ -19,11 +19,11 @@ pub(super) struct Plan {
 /// The plan for something inside; `None` where the types are the same already.
 pub(super) type Inner = Option<Arc<Plan>>;
 
-/// What happens to a known value that is not null.
+/// Conversion of a known value that is not null.
 pub(super) enum Step {
     /// Nothing.
     Keep,
-    /// Only the value itself tells its type.
+    /// Only the value itself determines its type.
     ByValue,
     NumberToString,
     BoolToString,
@@ -67,7 +67,7 @@ pub(super) fn plan(from: &Type, to: &Type, allow: Allow) -> Option<Arc<Plan>> {
     Some(Arc::new(Plan { to: to.clone(), step }))
 }
 
-/// The plan, or that none is needed; `None` outside if there is none.
+/// The plan; inner `None` if no conversion is necessary, outer `None` if it is impossible.
 fn inner(from: &Type, to: &Type, allow: Allow) -> Option<Inner> {
     if from == to { Some(None) } else { plan(from, to, allow).map(Some) }
 }

@@ -1,4 +1,4 @@
-//! What conversion, unification and defaults answer.
+//! Results of conversion, unification and defaults.
 
 use expect_test::{Expect, expect};
 
@@ -145,7 +145,7 @@ fn unifying() {
 }
 
 #[test]
-fn defaults_fill_what_is_missing_or_null() {
+fn defaults_replace_missing_and_null_values() {
     let inner = Type::object_with_optional([optional("n", Type::number())]);
     let ty = Type::object_with_optional([optional("a", Type::string()), optional("in", Type::list(inner.clone()))]);
     let for_inner = Defaults::new(inner.clone(), vec![("n".into(), Value::int(7))], vec![]);

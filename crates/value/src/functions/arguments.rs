@@ -1,14 +1,14 @@
-//! What the bodies of functions share: reading arguments the dispatcher has cleared, and building results.
+//! Shared parts of the bodies of functions: reading arguments that the dispatcher has cleared, and building results.
 //!
-//! The readers answer an error instead of panicking when a value is not what the parameter promised, so that a
-//! mistake in a signature stays a message.
+//! The readers return an error instead of panicking when a value does not match the parameter, so that an error in a
+//! signature stays a message.
 
 use ecow::{EcoString, eco_format};
 
 use crate::function::{FunctionError, Reason, Result};
 use crate::{Number, Type, Value};
 
-/// The longest text a function builds. Longer ones come from a mistake and would only exhaust the memory.
+/// The longest string a function builds. Longer ones come from an error and would only exhaust the memory.
 pub(crate) const MAX_TEXT: usize = 128 << 20;
 
 /// The error of a result beyond [`MAX_TEXT`].
@@ -31,7 +31,7 @@ pub(crate) fn elements(args: &[Value], index: usize) -> Result<&[Value]> {
     args.get(index).and_then(Value::as_seq).ok_or_else(|| FunctionError::arg(index, "a list, set or tuple is required"))
 }
 
-/// A number argument as a machine integer; the message says why it is none.
+/// A number argument as a machine integer; fails with the reason.
 pub(crate) fn whole_number(value: &Value) -> std::result::Result<i64, &'static str> {
     value
         .as_number()
@@ -64,7 +64,7 @@ fn common_type<'a>(element: &Type, items: impl Iterator<Item = &'a Value>) -> Re
             Some(have) if have == ty || ty.is_dynamic() => {}
             Some(have) if !have.is_dynamic() => {
                 return Err(FunctionError::new(Reason::open(eco_format!(
-                    "elements of types {have} and {ty} do not go together"
+                    "elements of types {have} and {ty} are not compatible"
                 ))));
             }
             _ => common = Some(ty),

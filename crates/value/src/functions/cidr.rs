@@ -16,10 +16,10 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "cidrcontains",
-            "Tells whether an IP address, or a whole prefix, lies within a network prefix.",
+            "Returns whether a network prefix contains an IP address or another prefix.",
             [
                 Param::new("containing_prefix", Type::string(), "The prefix that should contain the other one."),
-                Param::new("contained_ip_or_prefix", Type::string(), "The address or prefix to look for."),
+                Param::new("contained_ip_or_prefix", Type::string(), "The address or prefix to test."),
             ],
             Type::bool(),
             |args, _| contains(text(args, 0), text(args, 1)),
@@ -27,7 +27,7 @@ pub(crate) fn functions() -> Vec<Function> {
         .nullable(),
         Function::new(
             "cidrhost",
-            "Gives the address of the host with a given number within a network prefix.",
+            "Returns the address of the host with a given number within a network prefix.",
             [prefix(), number("hostnum", "The number of the host; negative numbers count from the end.")],
             Type::string(),
             |args, _| {
@@ -38,17 +38,17 @@ pub(crate) fn functions() -> Vec<Function> {
         ),
         Function::new(
             "cidrnetmask",
-            "Gives the netmask of an IPv4 network prefix in dotted decimal notation.",
+            "Returns the netmask of an IPv4 network prefix in dotted decimal notation.",
             [prefix()],
             Type::string(),
             |args, _| netmask(text(args, 0)),
         ),
         Function::new(
             "cidrsubnet",
-            "Gives the subnet with a given number within a network prefix.",
+            "Returns the subnet with a given number within a network prefix.",
             [
                 prefix(),
-                number("newbits", "How many bits to make the prefix longer by."),
+                number("newbits", "The number of bits to extend the prefix by."),
                 number("netnum", "The number of the subnet, written into the new bits."),
             ],
             Type::string(),
@@ -61,12 +61,12 @@ pub(crate) fn functions() -> Vec<Function> {
         ),
         Function::new(
             "cidrsubnets",
-            "Gives consecutive subnets of possibly different sizes within a network prefix.",
+            "Returns consecutive subnets of possibly different sizes within a network prefix.",
             [prefix()],
             Type::list(Type::string()),
             |args, _| subnets(text(args, 0), &args[1..]),
         )
-        .variadic(number("newbits", "How many bits longer than the given prefix each subnet's prefix is.")),
+        .variadic(number("newbits", "The number of bits by which each subnet extends the prefix.")),
     ]
 }
 

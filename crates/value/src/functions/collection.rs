@@ -1,4 +1,4 @@
-//! The functions that ask something about a whole collection, or pick one thing out of several.
+//! Functions that test a whole collection, or select one element.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -9,42 +9,42 @@ use crate::{Bound, Number, Refinement, Type, TypeKind, Value, View, convert, eco
 
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
-    let bools = || [Param::new("list", Type::list(Type::bool()), "The truth values to look at.")];
+    let bools = || [Param::new("list", Type::list(Type::bool()), "The bools to test.")];
     let any_list = |description| Param::new("list", Type::dynamic(), description);
     let open = |name, description| Param::new(name, Type::dynamic(), description).unknown().dynamic().null();
     vec![
         Function::new(
             "alltrue",
-            "Tells whether every element of a list is true. Of an empty list this holds.",
+            "Returns whether every element of a list is true. For an empty list the result is true.",
             bools(),
             Type::bool(),
             alltrue,
         ),
         Function::new(
             "anytrue",
-            "Tells whether at least one element of a list is true. Of an empty list this does not hold.",
+            "Returns whether at least one element of a list is true. For an empty list the result is false.",
             bools(),
             Type::bool(),
             anytrue,
         ),
         Function::new(
             "coalesce",
-            "Picks the first argument that is neither null nor an empty text.",
+            "Returns the first argument that is neither null nor an empty string.",
             [],
             Type::dynamic(),
             coalesce,
         )
         .variadic(open("vals", "The values to choose from, all of one type."))
         .typed(coalesce_type),
-        Function::new("coalescelist", "Picks the first list that has elements.", [], Type::dynamic(), coalescelist)
+        Function::new("coalescelist", "Returns the first list that is not empty.", [], Type::dynamic(), coalescelist)
             .variadic(open("vals", "The lists to choose from."))
             .typed(coalescelist_type),
         Function::new(
             "contains",
-            "Tells whether a value is among the elements of a list, tuple or set.",
+            "Returns whether a list, tuple or set contains a value.",
             [
                 any_list("The list, tuple or set to search."),
-                Param::new("value", Type::dynamic(), "The value to look for."),
+                Param::new("value", Type::dynamic(), "The value to search for."),
             ],
             // Open, as the result is where the list is of unknown type.
             Type::dynamic(),
@@ -53,27 +53,27 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(|_| Ok(Type::bool())),
         Function::new(
             "index",
-            "Finds the position of the first element of a list that equals a value.",
-            [any_list("The list to search."), Param::new("value", Type::dynamic(), "The value to look for.")],
+            "Returns the index of the first element of a list that equals a value.",
+            [any_list("The list to search."), Param::new("value", Type::dynamic(), "The value to search for.")],
             Type::dynamic(),
             index,
         )
         .typed(|_| Ok(Type::number())),
         Function::new(
             "length",
-            "Counts the elements of a collection, the attributes of an object, or the characters of a text.",
-            [Param::new("value", Type::dynamic(), "What to count.").dynamic().unknown().marked()],
+            "Returns the number of elements of a collection, attributes of an object, or characters of a string.",
+            [Param::new("value", Type::dynamic(), "The collection, object or string.").dynamic().unknown().marked()],
             Type::number(),
             length,
         )
         .typed(length_type),
         Function::new(
             "matchkeys",
-            "Picks those elements of a list whose partner in a second list occurs in a third one.",
+            "Returns the elements of a list whose counterpart in a second list occurs in a third list.",
             [
-                Param::new("values", Type::list(Type::dynamic()), "The list to pick from."),
-                Param::new("keys", Type::list(Type::dynamic()), "The partners, one for each value."),
-                Param::new("searchset", Type::list(Type::dynamic()), "The partners to pick the values of."),
+                Param::new("values", Type::list(Type::dynamic()), "The list to select from."),
+                Param::new("keys", Type::list(Type::dynamic()), "The counterparts, one for each value."),
+                Param::new("searchset", Type::list(Type::dynamic()), "The counterparts of the values to select."),
             ],
             Type::list(Type::dynamic()),
             matchkeys,
@@ -81,7 +81,7 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(matchkeys_type),
         Function::new(
             "one",
-            "Takes the only element out of a list, set or tuple; an empty one gives null.",
+            "Returns the only element of a list, set or tuple, or null if it is empty.",
             [any_list("A list, set or tuple of at most one element.")],
             Type::dynamic(),
             one,
@@ -90,8 +90,8 @@ pub(crate) fn functions() -> Vec<Function> {
         .nullable(),
         Function::new(
             "sum",
-            "Adds up numbers.",
-            [any_list("The numbers to add up, at least one.")],
+            "Returns the sum of numbers.",
+            [any_list("The numbers to add, at least one.")],
             Type::dynamic(),
             sum,
         )
@@ -100,13 +100,13 @@ pub(crate) fn functions() -> Vec<Function> {
             Ok(Value::unknown(ty.clone()))
         })
         .variadic(open("vals", "The elements."))
-        .typed(|_| Err(FunctionError::new("\"list\" does not exist any more; write tolist([...]) to make a list")))
+        .typed(|_| Err(FunctionError::new("\"list\" no longer exists; write tolist([...]) to make a list")))
         .nullable(),
         Function::new("map", "No longer available; write `tomap({...})`.", [], Type::dynamic(), |_, ty| {
             Ok(Value::unknown(ty.clone()))
         })
-        .variadic(open("vals", "Keys and elements in turn."))
-        .typed(|_| Err(FunctionError::new("\"map\" does not exist any more; write tomap({...}) to make a map")))
+        .variadic(open("vals", "Keys and elements, alternating."))
+        .typed(|_| Err(FunctionError::new("\"map\" no longer exists; write tomap({...}) to make a map")))
         .nullable(),
     ]
 }
@@ -148,7 +148,7 @@ fn coalesce(args: &[Value], ty: &Type) -> Result {
             _ => return Ok(value),
         }
     }
-    Err(FunctionError::new("every argument is null or an empty text, and one must not be"))
+    Err(FunctionError::new("every argument is null or an empty string, and one must not be"))
 }
 
 fn coalescelist_type(args: &[Value]) -> Result<Type> {
@@ -215,7 +215,7 @@ fn index(args: &[Value], _: &Type) -> Result {
 fn length_type(args: &[Value]) -> Result<Type> {
     match args[0].ty().kind() {
         TypeKind::Bool | TypeKind::Number => {
-            Err(FunctionError::new("only a text, a collection, a tuple or an object has a length"))
+            Err(FunctionError::new("only a string, a collection, a tuple or an object has a length"))
         }
         _ => Ok(Type::number()),
     }
@@ -350,7 +350,7 @@ fn is_sequence(ty: &Type) -> bool {
     ty.is_list() || ty.is_set() || ty.is_tuple()
 }
 
-/// What a type is, in a word or two for a sentence.
+/// Name of a type, in a word or two for a sentence.
 pub(super) fn kind_word(ty: &Type) -> &'static str {
     match ty.kind() {
         TypeKind::Bool => "a bool",
@@ -435,7 +435,7 @@ mod tests {
             &expect![[r#"
                 coalesce(null(any), "", "a", "b") = "a"
                 coalesce("", 0) = "0"
-                coalesce(null(any)) = error: every argument is null or an empty text, and one must not be
+                coalesce(null(any)) = error: every argument is null or an empty string, and one must not be
                 coalesce() = error: all arguments must be of one type
                 coalesce("a", unknown(string)) = "a"
                 coalesce(unknown(string), "a") = unknown(string)!
@@ -446,7 +446,7 @@ mod tests {
                 coalescelist(null(any), tuple[1]) = error: every argument must be a list or tuple
                 coalescelist(unknown(any), tuple[1]) = unknown(any)
                 coalescelist() = error: there must be at least one argument
-                list(1) = error: "list" does not exist any more; write tolist([...]) to make a list
+                list(1) = error: "list" no longer exists; write tolist([...]) to make a list
             "#]],
         );
     }
@@ -545,7 +545,7 @@ mod tests {
                 length([(sensitive)]) = 1
                 length({"a", unknown(string)}) = unknown(number)! >= 1 <= 2
                 length(unknown(any)) = unknown(number)!
-                length(1) = error: only a text, a collection, a tuple or an object has a length
+                length(1) = error: only a string, a collection, a tuple or an object has a length
                 sum(tuple[1, "2", 3]) = 6
                 sum([1, null(number)]) = error in argument 0: every element must be a number
                 sum(tuple[]) = error in argument 0: an empty list has no sum

@@ -67,7 +67,7 @@ fn run(args: &[Value], ty: &Type) -> Result {
     convert::convert(&args[0], ty).map_err(|_| FunctionError::arg(0, Reason::Open(failure(&args[0], ty))))
 }
 
-/// Why a value that might have been convertible is not; says nothing of the content of hidden values.
+/// Reason why a value could not be converted; without the content of hidden values.
 fn failure(value: &Value, wanted: &Type) -> ecow::EcoString {
     let marks = value.marks_deep();
     let what = kind_word(value.ty());

@@ -13,28 +13,36 @@ use crate::{Type, Value};
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
     let hash = |name, description, body: FunctionBody| {
-        Function::new(name, description, [Param::new("str", Type::string(), "The text to hash.")], Type::string(), body)
+        Function::new(
+            name,
+            description,
+            [Param::new("str", Type::string(), "The string to hash.")],
+            Type::string(),
+            body,
+        )
     };
     vec![
-        hash("base64sha256", "Gives the SHA256 hash of a text, in Base64.", |args, _| {
+        hash("base64sha256", "Returns the SHA256 hash of a string, in Base64.", |args, _| {
             digest(args, Hash::Sha256, BASE64)
         }),
-        hash("base64sha512", "Gives the SHA512 hash of a text, in Base64.", |args, _| {
+        hash("base64sha512", "Returns the SHA512 hash of a string, in Base64.", |args, _| {
             digest(args, Hash::Sha512, BASE64)
         }),
-        hash("md5", "Gives the MD5 hash of a text, in hexadecimal digits.", |args, _| digest(args, Hash::Md5, HEX)),
-        hash("sha1", "Gives the SHA1 hash of a text, in hexadecimal digits.", |args, _| digest(args, Hash::Sha1, HEX)),
-        hash("sha256", "Gives the SHA256 hash of a text, in hexadecimal digits.", |args, _| {
+        hash("md5", "Returns the MD5 hash of a string, in hexadecimal digits.", |args, _| digest(args, Hash::Md5, HEX)),
+        hash("sha1", "Returns the SHA1 hash of a string, in hexadecimal digits.", |args, _| {
+            digest(args, Hash::Sha1, HEX)
+        }),
+        hash("sha256", "Returns the SHA256 hash of a string, in hexadecimal digits.", |args, _| {
             digest(args, Hash::Sha256, HEX)
         }),
-        hash("sha512", "Gives the SHA512 hash of a text, in hexadecimal digits.", |args, _| {
+        hash("sha512", "Returns the SHA512 hash of a string, in hexadecimal digits.", |args, _| {
             digest(args, Hash::Sha512, HEX)
         }),
         Function::new(
             "rsadecrypt",
-            "Decrypts a text that was encrypted with RSA (PKCS #1 v1.5 padding) for a private key.",
+            "Decrypts a string that was encrypted with RSA (PKCS #1 v1.5 padding) for a private key.",
             [
-                Param::new("ciphertext", Type::string(), "The encrypted text, in Base64."),
+                Param::new("ciphertext", Type::string(), "The ciphertext, in Base64."),
                 Param::new("privatekey", Type::string(), "The private key, in PEM format and without a passphrase."),
             ],
             Type::string(),
@@ -42,7 +50,7 @@ pub(crate) fn functions() -> Vec<Function> {
         ),
         Function::new(
             "uuidv5",
-            "Gives the UUID (version 5) of a name within a namespace.",
+            "Returns the UUID (version 5) of a name within a namespace.",
             [
                 Param::new(
                     "namespace",
@@ -116,7 +124,7 @@ impl Hasher {
     }
 }
 
-/// How bytes become text.
+/// Encoding of bytes as text.
 pub type TextOf = fn(&[u8]) -> EcoString;
 
 /// Lower-case hexadecimal digits.

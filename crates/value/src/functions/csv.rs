@@ -10,7 +10,7 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "csvdecode",
-            "Reads a table in CSV format into a list of objects, whose attribute names are taken from the first line.",
+            "Reads a table in CSV format into a list of objects, whose attribute names are in the first line.",
             [Param::new("str", Type::string(), "The table in CSV format.")],
             Type::dynamic(),
             decode,
@@ -63,7 +63,7 @@ fn decode(args: &[Value], ty: &Type) -> Result {
     Ok(Value::list(row_type.clone(), rows))
 }
 
-/// Records out of a text. Empty lines are no records, a carriage return before a line feed is none.
+/// Splits a string into records. Empty lines and a carriage return before a line feed are ignored.
 struct Reader<'a> {
     rest: &'a str,
     /// Lines read so far.

@@ -14,9 +14,9 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "formatdate",
-            "Writes a timestamp in another, machine-oriented format.",
+            "Formats a timestamp.",
             [
-                text("format", "How to write it, like `DD MMM YYYY hh:mm ZZZ`; letters in single quotes are kept."),
+                text("format", "The format, like `DD MMM YYYY hh:mm ZZZ`; text in single quotes is literal."),
                 text("time", "The timestamp in RFC 3339 syntax."),
             ],
             Type::string(),
@@ -98,7 +98,7 @@ fn format_date(format: &str, time: &Timestamp) -> std::result::Result<EcoString,
     Ok(out)
 }
 
-/// How much of `text`, which begins with a quote, belongs to the quotation: all of it if the end is missing.
+/// Length of the quotation at the start of `text`: all of it if the closing quote is missing.
 fn quoted_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     if bytes.get(1) == Some(&b'\'') {

@@ -17,37 +17,37 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "base64decode",
-            "Reads Base64 text whose content is UTF-8 text.",
-            [text("str", "The Base64 text.").marked()],
+            "Decodes a Base64 string to a UTF-8 string.",
+            [text("str", "The Base64 string.").marked()],
             Type::string(),
             |args, _| base64decode(&args[0]),
         ),
         Function::new(
             "base64encode",
-            "Writes the UTF-8 bytes of a text in Base64.",
-            [text("str", "The text to encode.")],
+            "Encodes the UTF-8 bytes of a string in Base64.",
+            [text("str", "The string to encode.")],
             Type::string(),
             |args, _| Ok(Value::string(STANDARD.encode(argument(args, 0)))),
         ),
         Function::new(
             "base64gunzip",
-            "Unpacks gzip-compressed UTF-8 text that is given in Base64.",
-            [text("str", "The compressed text in Base64.").marked()],
+            "Decompresses a gzip-compressed UTF-8 string in Base64.",
+            [text("str", "The compressed string in Base64.").marked()],
             Type::string(),
             |args, _| base64gunzip(&args[0]),
         ),
         Function::new(
             "base64gzip",
-            "Compresses a text with gzip and writes the result in Base64.",
-            [text("str", "The text to compress.")],
+            "Compresses a string with gzip and encodes the result in Base64.",
+            [text("str", "The string to compress.")],
             Type::string(),
             |args, _| Ok(Value::string(STANDARD.encode(super::gzip::compress(argument(args, 0).as_bytes())))),
         ),
         Function::new(
             "textdecodebase64",
-            "Reads Base64 text whose content is text in a given character set.",
+            "Decodes a Base64 string to a string in a given character set.",
             [
-                text("source", "The Base64 text."),
+                text("source", "The Base64 string."),
                 text("encoding", "The IANA name of the character set, like `UTF-16LE`."),
             ],
             Type::string(),
@@ -62,31 +62,31 @@ pub(crate) fn functions() -> Vec<Function> {
         ),
         Function::new(
             "textencodebase64",
-            "Writes a text in a given character set and the result in Base64.",
+            "Encodes a string in a given character set, and the result in Base64.",
             [
-                text("string", "The text to encode."),
+                text("string", "The string to encode."),
                 text("encoding", "The IANA name of the character set, like `UTF-16LE`."),
             ],
             Type::string(),
             |args, _| {
                 let (name, charset) = find_charset(argument(args, 1))?;
                 let bytes = charset.encode(argument(args, 0)).ok_or_else(|| {
-                    FunctionError::arg(0, eco_format!("the text has characters that do not exist in {name}"))
+                    FunctionError::arg(0, eco_format!("the string has characters that do not exist in {name}"))
                 })?;
                 Ok(Value::string(STANDARD.encode(bytes)))
             },
         ),
         Function::new(
             "urldecode",
-            "Reads text that was encoded for use in a URL.",
-            [text("str", "The encoded text.")],
+            "Decodes a URL-encoded string.",
+            [text("str", "The encoded string.")],
             Type::string(),
             |args, _| urldecode(argument(args, 0)),
         ),
         Function::new(
             "urlencode",
-            "Encodes a text so that it can be a part of the query of a URL.",
-            [text("str", "The text to encode.")],
+            "Encodes a string for the query of a URL.",
+            [text("str", "The string to encode.")],
             Type::string(),
             |args, _| Ok(Value::string(urlencode(argument(args, 0)))),
         ),
@@ -251,7 +251,11 @@ mod tests {
             &["€", "ascii"],
             "Some(1) \"ascii\" is not the IANA name or alias of a supported character set",
         );
-        check("textencodebase64", &["€", "us-ascii"], "Some(0) the text has characters that do not exist in US-ASCII");
+        check(
+            "textencodebase64",
+            &["€", "us-ascii"],
+            "Some(0) the string has characters that do not exist in US-ASCII",
+        );
         check("textdecodebase64", &["YQBiAKwg", "UTF-16LE"], "ab€");
         check("textdecodebase64", &["wvDx", "IBM037"], "B01");
         check(

@@ -11,12 +11,12 @@ const MAX_FIELD: usize = 1_000_000;
 
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
-    let format_param = || Param::new("format", Type::string(), "The text with verbs such as %s and %d in it.");
+    let format_param = || Param::new("format", Type::string(), "The format string with verbs such as %s and %d.");
     let args = |description| Param::new("args", Type::dynamic(), description).null().unknown().dynamic();
     vec![
         Function::new(
             "format",
-            "Builds a text by putting values in the place of the verbs of a format string, as printf does in C.",
+            "Formats values with the verbs of a format string, like printf in C.",
             [format_param()],
             Type::string(),
             format,
@@ -24,12 +24,12 @@ pub(crate) fn functions() -> Vec<Function> {
         .variadic(args("The values for the verbs.")),
         Function::new(
             "formatlist",
-            "Builds a list of texts by applying a format string once for every element of the given lists.",
+            "Returns a list of strings, one for every element of the given lists.",
             [format_param()],
             Type::list(Type::string()),
             formatlist,
         )
-        .variadic(args("The values for the verbs; of lists, sets and tuples one element after the other.")),
+        .variadic(args("The values for the verbs; lists, sets and tuples provide one element for each string.")),
     ]
 }
 
@@ -66,7 +66,7 @@ fn formatlist(args: &[Value], ty: &Type) -> Result {
     Ok(Value::list(Type::string(), results))
 }
 
-/// How often the format is applied; `None` if that is not known yet.
+/// Number of applications of the format; `None` if it is unknown yet.
 fn iterations(values: &[Value]) -> Result<Option<usize>> {
     let mut chosen: Option<(usize, usize)> = None;
     let mut known = true;
@@ -197,7 +197,7 @@ impl<'p> Verb<'p> {
             }
         };
         if out.len() + formatted.len() > MAX_TEXT {
-            return Err(FunctionError::new("the text becomes too long"));
+            return Err(FunctionError::new("the result becomes too long"));
         }
         out.push_str(&formatted);
         Ok(())
@@ -224,7 +224,7 @@ impl<'p> Verb<'p> {
     }
 
     /// The text, at most as many grapheme clusters as the precision says.
-    // Quirk: a precision of zero is none.
+    // Quirk: a precision of zero is ignored.
     fn shortened(&self, value: &Value) -> Result<EcoString> {
         let value = self.converted(value, &Type::string())?;
         let text = value.as_str().cloned().unwrap_or_default();
@@ -331,7 +331,7 @@ fn unexpected(pattern: &str, at: usize) -> FunctionError {
     })
 }
 
-/// The format string with the values in the place of its verbs.
+/// The format string with its verbs replaced by the values.
 fn render(pattern: &str, values: &[Value]) -> Result<String> {
     let mut out = String::with_capacity(pattern.len());
     let mut offset = 0;

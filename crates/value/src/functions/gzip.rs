@@ -1,5 +1,5 @@
-//! The gzip format, written byte for byte as OpenTofu writes it: what a provider keeps of the result of `base64gzip`
-//! must not change because another tool made it.
+//! The gzip format, written byte for byte as OpenTofu writes it: a result of `base64gzip` that a provider stores must
+//! not change because another tool made it.
 
 mod blocks;
 mod huffman;

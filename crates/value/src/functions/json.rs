@@ -11,7 +11,7 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "jsondecode",
-            "Reads a JSON document into the value it describes.",
+            "Decodes a JSON document.",
             [text("str", "The JSON document.")],
             Type::dynamic(),
             |args, _| decode_json(argument(args, 0)),
@@ -20,8 +20,8 @@ pub(crate) fn functions() -> Vec<Function> {
         .nullable(),
         Function::new(
             "jsonencode",
-            "Writes a value as a JSON document.",
-            [Param::new("val", Type::dynamic(), "The value to write.").null().unknown().dynamic()],
+            "Encodes a value as JSON.",
+            [Param::new("val", Type::dynamic(), "The value to encode.").null().unknown().dynamic()],
             Type::string(),
             |args, _| jsonencode(&args[0]),
         ),
@@ -43,7 +43,7 @@ fn jsondecode_type(args: &[Value]) -> Result<Type> {
     }) else {
         return Ok(decode_json(argument(args, 0))?.ty().clone());
     };
-    // The first character tells what the document can be.
+    // The first character determines the kind of the document.
     match unknown.refinement.prefix.trim_start().chars().next() {
         None | Some('{' | '[' | 'n') => Ok(Type::dynamic()),
         Some('"') => Ok(Type::string()),

@@ -16,7 +16,7 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "keys",
-            "Lists the keys of a map or the attribute names of an object, in order.",
+            "Returns the keys of a map or the attribute names of an object, in order.",
             [any("inputMap", "The map or object to read.").unknown()],
             Type::dynamic(),
             keys,
@@ -24,37 +24,31 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(keys_type),
         Function::new(
             "lookup",
-            "Takes the element of a map with a given key, or a default value where there is none.",
+            "Returns the element of a map with a given key, or a default value if the key does not exist.",
             [
-                any("inputMap", "The map or object to look into."),
-                Param::new("key", Type::string(), "The key to look for.").marked(),
+                any("inputMap", "The map or object to search."),
+                Param::new("key", Type::string(), "The key to search for.").marked(),
             ],
             Type::dynamic(),
             lookup,
         )
-        .variadic(any("default", "The answer where the key does not occur.").unknown().dynamic().null())
+        .variadic(any("default", "The result if the key does not exist.").unknown().dynamic().null())
         .typed(lookup_type)
         .nullable(),
-        Function::new(
-            "merge",
-            "Puts maps or objects together; of equal keys the last one counts.",
-            [],
-            Type::dynamic(),
-            merge,
-        )
-        .variadic(any("maps", "The maps or objects, in order; null is passed over.").dynamic().null())
-        .typed(merge_type)
-        .elementwise(),
+        Function::new("merge", "Merges maps or objects; for equal keys the last one wins.", [], Type::dynamic(), merge)
+            .variadic(any("maps", "The maps or objects, in order; null is skipped.").dynamic().null())
+            .typed(merge_type)
+            .elementwise(),
         Function::new(
             "transpose",
-            "Turns a map of lists around: each element becomes a key, and the keys it was found under its list.",
-            [Param::new("values", string_lists(), "The map to turn around.")],
+            "Inverts a map of lists: each element becomes a key, and its list contains the keys of its former lists.",
+            [Param::new("values", string_lists(), "The map to invert.")],
             string_lists(),
             transpose,
         ),
         Function::new(
             "values",
-            "Lists the elements of a map or the attribute values of an object, in the order of their keys.",
+            "Returns the elements of a map or the attribute values of an object, in the order of their keys.",
             [any("mapping", "The map or object to read.")],
             Type::dynamic(),
             values,
@@ -62,7 +56,7 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(values_type),
         Function::new(
             "zipmap",
-            "Makes a map from a list of keys and a list of the elements that belong to them.",
+            "Returns a map from a list of keys and a list of elements.",
             [
                 Param::new("keys", Type::list(Type::string()), "The keys, in order.").marked(),
                 any("values", "The elements, in the same order."),
@@ -159,7 +153,7 @@ fn shown(key: &str, marks: &Marks) -> EcoString {
 fn merge_type(args: &[Value]) -> Result<Type> {
     let Some(first) = args.first() else { return Ok(Type::empty_object()) };
     if laid_over_each_other(args).is_some() {
-        // Found when somebody looks.
+        // Found on the first access.
         return Ok(Type::dynamic());
     }
     if (first.ty().is_map() || first.ty().is_object()) && args.iter().all(|arg| arg.ty() == first.ty()) {
@@ -215,7 +209,7 @@ fn merge(args: &[Value], ty: &Type) -> Result {
     Ok(result.with_marks(&marks))
 }
 
-/// A large object with small ones over or under it is written out only when somebody looks.
+/// A large object with small ones over or under it is built on the first access.
 fn laid_over_each_other(args: &[Value]) -> Option<Value> {
     let (first, others) = args.split_first().filter(|(_, others)| !others.is_empty())?;
     others.iter().try_fold(first.clone(), |under, over| Value::laid_over(&under, over))
@@ -239,8 +233,8 @@ fn merge_two_objects(under: &Value, over: &Value, ty: &Type) -> Option<Value> {
 
 /// The entries to merge.
 ///
-/// Quirk: a null of no type keeps the types of the other arguments from being checked. Then lists pass if they are
-/// empty, and sets of texts count as maps of each element to itself.
+/// Quirk: an untyped null turns off type checks of the other arguments. Then lists pass if they are empty, and sets of
+/// strings become maps of each element to itself.
 fn mergeable(arg: &Value) -> Option<Vec<(EcoString, Value)>> {
     match arg.view_ignoring_marks() {
         View::Set(items) => items.iter().map(|item| Some((item.as_str()?.clone(), item.clone()))).collect(),

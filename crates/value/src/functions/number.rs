@@ -38,19 +38,19 @@ pub(crate) fn functions() -> Vec<Function> {
             number(),
             |args, ty| machine_floats(args, ty, |num, base| machine::ln(num) / machine::ln(base)),
         ),
-        Function::new("max", "Returns the greatest of some numbers.", [], number(), |args, ty| {
+        Function::new("max", "Returns the greatest of the given numbers.", [], number(), |args, ty| {
             choose(args, ty, |a, b| a > b)
         })
         .variadic(numbers()),
-        Function::new("min", "Returns the smallest of some numbers.", [], number(), |args, ty| {
+        Function::new("min", "Returns the smallest of the given numbers.", [], number(), |args, ty| {
             choose(args, ty, |a, b| a < b)
         })
         .variadic(numbers()),
         Function::new(
             "parseint",
-            "Reads a text as a whole number in a base from 2 to 62.",
+            "Parses a string as a whole number in a base from 2 to 62.",
             [
-                Param::new("number", Type::dynamic(), "The text to read."),
+                Param::new("number", Type::dynamic(), "The string to parse."),
                 Param::new("base", number(), "The base, from 2 to 62."),
             ],
             Type::dynamic(),
@@ -97,7 +97,7 @@ fn machine_floats(args: &[Value], ty: &Type, run: fn(f64, f64) -> f64) -> Result
     let result = run(machine_float(a)?, machine_float(b)?);
     Number::from_f64(result)
         .map(Value::number)
-        .ok_or_else(|| FunctionError::new(eco_format!("there is no number that answers this for {a} and {b}")))
+        .ok_or_else(|| FunctionError::new(eco_format!("the result is not a number for {a} and {b}")))
 }
 
 fn machine_float(number: &Number) -> Result<f64> {
@@ -186,11 +186,7 @@ mod tests {
         check("log", &[num("50"), num("10")], &expect!["1.6989700043360185"]);
         check("log", &[num("16"), num("2")], &expect!["4"]);
         check("log", &[num("0"), num("10")], &expect!["-Inf"]);
-        check(
-            "log",
-            &[num("-1"), num("10")],
-            &expect!["error None: there is no number that answers this for -1 and 10"],
-        );
+        check("log", &[num("-1"), num("10")], &expect!["error None: the result is not a number for -1 and 10"]);
         check("pow", &[num("3"), num("2")], &expect!["9"]);
         check("pow", &[num("1.1"), num("10.3")], &expect!["2.668975929897942"]);
         check("pow", &[num("2"), num("-3")], &expect!["0.125"]);

@@ -9,10 +9,10 @@ use crate::{Type, Value};
 pub(crate) fn functions() -> Vec<Function> {
     let path = || Param::new("path", Type::string(), "The path of a file or directory; it need not exist.");
     vec![
-        Function::new("basename", "Gives the last part of a path.", [path()], Type::string(), |args, _| {
+        Function::new("basename", "Returns the last part of a path.", [path()], Type::string(), |args, _| {
             Ok(Value::string(base(args.first().and_then(Value::as_str).map_or("", EcoString::as_str))))
         }),
-        Function::new("dirname", "Gives a path without its last part.", [path()], Type::string(), |args, _| {
+        Function::new("dirname", "Returns a path without its last part.", [path()], Type::string(), |args, _| {
             Ok(Value::string(dir(args.first().and_then(Value::as_str).map_or("", EcoString::as_str))))
         }),
     ]
@@ -64,7 +64,7 @@ pub fn join(first: &str, second: &str) -> String {
     }
 }
 
-/// How to get from one directory to a path; `None` where that cannot be told from the text.
+/// The relative path from one directory to a path; `None` where the strings do not determine it.
 pub fn relative(from: &str, to: &str) -> Option<String> {
     let (from, to) = (clean(from), clean(to));
     if from.starts_with('/') != to.starts_with('/') {

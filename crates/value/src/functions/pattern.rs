@@ -8,11 +8,11 @@ use crate::{EcoString, Type, Value, eco_format};
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
     let pattern = || Param::new("pattern", Type::string(), "A regular expression in RE2 syntax.");
-    let string = || Param::new("string", Type::string(), "The text to search.");
+    let string = || Param::new("string", Type::string(), "The string to search.");
     vec![
         Function::new(
             "regex",
-            "Searches a text for a regular expression and returns the first match: its text, or a tuple or an object of \
+            "Searches a string for a regular expression and returns the first match: its text, or a tuple or an object of \
              its capture groups. It is an error if there is no match.",
             [pattern(), string()],
             Type::dynamic(),
@@ -21,7 +21,7 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(regex_type),
         Function::new(
             "regexall",
-            "Searches a text for a regular expression and returns the list of all matches that do not overlap.",
+            "Searches a string for a regular expression and returns the list of all matches that do not overlap.",
             [pattern(), string()],
             Type::list(Type::dynamic()),
             regexall,
@@ -29,12 +29,12 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(|args| Ok(Type::list(regex_type(args)?))),
         Function::new(
             "replace",
-            "Replaces every occurrence of a part of a text. A part written between slashes is a regular expression, and \
+            "Replaces every occurrence of a substring. A part written between slashes is a regular expression, and \
              the replacement can then refer to its capture groups.",
             [
-                Param::new("str", Type::string(), "The text to search."),
-                Param::new("substr", Type::string(), "What to replace, or a regular expression between slashes."),
-                Param::new("replace", Type::string(), "What to put in its place."),
+                Param::new("str", Type::string(), "The string to search."),
+                Param::new("substr", Type::string(), "The substring to replace, or a regular expression between slashes."),
+                Param::new("replace", Type::string(), "The replacement."),
             ],
             Type::string(),
             replace,
@@ -93,7 +93,7 @@ fn regex(args: &[Value], ty: &Type) -> Result {
     let regex = compile(pattern)?;
     match regex.captures(text) {
         Some(found) => Ok(match_value(&regex, &found, text, ty)),
-        None => Err(FunctionError::new("the pattern does not match any part of the text")),
+        None => Err(FunctionError::new("the pattern does not match any part of the string")),
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
                 "error Some(0): invalid regular expression: either all of its capture groups have names or none of them"
             ],
         );
-        check("regex", &["a+", "b"], &expect!["error None: the pattern does not match any part of the text"]);
+        check("regex", &["a+", "b"], &expect!["error None: the pattern does not match any part of the string"]);
         check(
             "regex",
             &["a(", "b"],

@@ -1,7 +1,7 @@
 //! RSA private keys in PEM files, and decryption with PKCS #1 v1.5 padding.
 //!
-//! The arithmetic does not run in constant time: key, ciphertext and plaintext all belong to the user who evaluates
-//! the expression, and nobody else can ask for decryptions and measure them.
+//! The arithmetic does not run in constant time: key, ciphertext and plaintext all belong to the user who evaluates the
+//! expression, and other users cannot request decryptions and measure them.
 
 use dashu_int::UBig;
 use dashu_int::fast_div::ConstDivisor;
@@ -13,7 +13,7 @@ const MAX_BITS: usize = 16_384;
 /// Keys of fewer bits are refused, as they can be broken.
 const MIN_BITS: usize = 1_024;
 
-/// What decryption needs of a private key.
+/// Parts of a private key that decryption requires.
 #[derive(Debug)]
 pub(super) struct PrivateKey {
     modulus: UBig,

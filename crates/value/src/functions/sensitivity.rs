@@ -19,7 +19,7 @@ pub(crate) fn functions() -> Vec<Function> {
         .nullable(),
         Function::new(
             "nonsensitive",
-            "Takes the sensitive mark off a value, so that it may be shown. Elements keep their own marks.",
+            "Removes the sensitive mark of a value, so that it may be shown. Elements keep their own marks.",
             any("The value to show."),
             Type::dynamic(),
             |args, _| {
@@ -31,15 +31,15 @@ pub(crate) fn functions() -> Vec<Function> {
         .nullable(),
         Function::new(
             "issensitive",
-            "Tells whether a value is marked as sensitive.",
-            any("The value to look at."),
+            "Returns whether a value is marked as sensitive.",
+            any("The value to test."),
             Type::bool(),
             issensitive,
         ),
         Function::new(
             "ephemeralasnull",
-            "Replaces ephemeral values, also those inside of others, by null; everything else stays as it is.",
-            any("The value to clean."),
+            "Replaces ephemeral values, also nested ones, by null.",
+            any("The value with ephemeral parts."),
             Type::dynamic(),
             |args, _| Ok(ephemeral_as_null(&args[0])),
         )

@@ -16,10 +16,10 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "chunklist",
-            "Cuts a list into lists of a given length; the last one may be shorter.",
+            "Splits a list into lists of a given length; the last one may be shorter.",
             [
-                Param::new("list", Type::list(Type::dynamic()), "The list to cut.").marked(),
-                Param::new("size", Type::number(), "The length of the pieces; zero makes a single piece.").marked(),
+                Param::new("list", Type::list(Type::dynamic()), "The list to split.").marked(),
+                Param::new("size", Type::number(), "The length of the chunks; zero makes a single chunk.").marked(),
             ],
             Type::list(Type::list(Type::dynamic())),
             chunklist,
@@ -28,30 +28,27 @@ pub(crate) fn functions() -> Vec<Function> {
         .elementwise(),
         Function::new(
             "compact",
-            "Removes null and empty texts from a list.",
-            [Param::new("list", strings(), "The list to clean.")],
+            "Removes null and empty strings from a list.",
+            [Param::new("list", strings(), "The list.")],
             strings(),
             compact,
         ),
-        Function::new("concat", "Puts lists one behind the other.", [], Type::dynamic(), concat)
+        Function::new("concat", "Concatenates lists.", [], Type::dynamic(), concat)
             .variadic(Param::new("seqs", Type::dynamic(), "The lists or tuples, in order.").marked())
             .typed(concat_type)
             .elementwise(),
         Function::new(
             "distinct",
-            "Removes elements that occurred earlier in a list.",
-            [Param::new("list", Type::list(Type::dynamic()), "The list to clean.")],
+            "Removes duplicate elements of a list.",
+            [Param::new("list", Type::list(Type::dynamic()), "The list.")],
             Type::list(Type::dynamic()),
             distinct,
         )
         .typed(|args| Ok(args[0].ty().clone())),
         Function::new(
             "element",
-            "Takes one element of a list. Positions past either end start again from the other one.",
-            [
-                any_list("The list or tuple to take from."),
-                Param::new("index", Type::number(), "The position, counted from zero."),
-            ],
+            "Returns one element of a list. An index past either end wraps around.",
+            [any_list("The list or tuple."), Param::new("index", Type::number(), "The index, from zero.")],
             Type::dynamic(),
             element,
         )
@@ -59,7 +56,7 @@ pub(crate) fn functions() -> Vec<Function> {
         .nullable(),
         Function::new(
             "flatten",
-            "Replaces all elements that are lists, however deep, by their elements.",
+            "Flattens nested lists into one list.",
             [any_list("The list, set or tuple to flatten.")],
             Type::dynamic(),
             flatten,
@@ -67,7 +64,7 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(flatten_type),
         Function::new(
             "range",
-            "Makes a list of numbers from a start up to, and without, a limit.",
+            "Returns a list of numbers from a start up to a limit, which is excluded.",
             [],
             Type::list(Type::number()),
             range,
@@ -79,19 +76,19 @@ pub(crate) fn functions() -> Vec<Function> {
         )),
         Function::new(
             "reverse",
-            "Puts the elements of a list into reverse order.",
-            [any_list("The list, tuple or set to turn around.")],
+            "Reverses a list.",
+            [any_list("The list, tuple or set to reverse.")],
             Type::dynamic(),
             reverse,
         )
         .typed(reverse_type),
         Function::new(
             "slice",
-            "Takes a run of elements out of a list.",
+            "Returns consecutive elements of a list.",
             [
-                any_list("The list or tuple to take from."),
-                Param::new("start_index", Type::number(), "The position of the first element to take."),
-                Param::new("end_index", Type::number(), "The position behind the last element to take."),
+                any_list("The list or tuple."),
+                Param::new("start_index", Type::number(), "The index of the first element."),
+                Param::new("end_index", Type::number(), "The index after the last element."),
             ],
             Type::dynamic(),
             slice,
@@ -100,8 +97,8 @@ pub(crate) fn functions() -> Vec<Function> {
         .elementwise(),
         Function::new(
             "sort",
-            "Sorts texts by the code points of their characters.",
-            [Param::new("list", strings(), "The texts to sort.").unknown()],
+            "Sorts strings by the code points of their characters.",
+            [Param::new("list", strings(), "The strings to sort.").unknown()],
             strings(),
             sort,
         ),
@@ -239,12 +236,12 @@ fn flatten(args: &[Value], ty: &Type) -> Result {
     Ok(result.with_marks(&flat.marks))
 }
 
-/// What flattening has found so far.
+/// Result of flattening so far.
 #[derive(Default)]
 struct Flat {
     items: Vec<Value>,
     marks: Marks,
-    /// How many elements there will be cannot be said yet.
+    /// The number of elements is unknown.
     open: bool,
 }
 
@@ -312,7 +309,8 @@ fn range(args: &[Value], _: &Type) -> Result {
         // Quirk: a step of zero ends here, too.
         if items.len() >= MAX_RANGE {
             return Err(FunctionError::new(Reason::open(eco_format!(
-                "there would be more than {MAX_RANGE} numbers; bring start and limit closer together or take a larger step"
+                "the range has more than {MAX_RANGE} numbers; reduce the distance between start and limit, or use a \
+                 larger step"
             ))));
         }
         items.push(next.clone());
@@ -414,7 +412,7 @@ fn sort(args: &[Value], ty: &Type) -> Result {
         return Ok(Value::list(Type::string(), vec![Value::unknown(Type::string()); items.len()]));
     }
     if let Some(position) = items.iter().position(Value::is_null) {
-        return Err(FunctionError::new(eco_format!("element {position} is null, and null has no place in the order")));
+        return Err(FunctionError::new(eco_format!("element {position} is null, and null values cannot be sorted")));
     }
     let mut items = items.to_vec();
     items.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
@@ -522,7 +520,7 @@ mod tests {
                 concat(["a"], tuple[1]) = tuple["a", 1]
                 concat([], ["a"]) = ["a"]
                 concat([], []) = []
-                concat([1], [], [{}]) = error: elements of types number and object({}) do not go together
+                concat([1], [], [{}]) = error: elements of types number and object({}) are not compatible
                 concat(tuple[]) = tuple[]
                 concat() = error: there must be at least one argument
                 concat(tuple[], "a") = error in argument 1: only lists and tuples can be put together, not a string
@@ -567,7 +565,7 @@ mod tests {
                 reverse([]) = []
                 reverse("ab") = error in argument 0: a string has no order to reverse
                 sort(["b", "B", "é", "a10", "a9"]) = ["B", "a10", "a9", "b", "é"]
-                sort(["a", null(string)]) = error: element 1 is null, and null has no place in the order
+                sort(["a", null(string)]) = error: element 1 is null, and null values cannot be sorted
                 sort(["b", unknown(string)]) = [unknown(string), unknown(string)]
                 sort(unknown(list(string))) = unknown(list(string))!
                 compact(["", "a", null(string)]) = ["a"]
@@ -604,10 +602,10 @@ mod tests {
                 range(1, 8, 3) = [1, 4, 7]
                 range(8, 1, -3) = [8, 5, 2]
                 range(5, 5, 0) = []
-                range(1, 5, 0) = error: there would be more than 1024 numbers; bring start and limit closer together or take a larger step
+                range(1, 5, 0) = error: the range has more than 1024 numbers; reduce the distance between start and limit, or use a larger step
                 range(5, 1, 1) = error in argument 1: with a positive step the limit must not be below the start
                 range(1, 5, -1) = error in argument 1: with a negative step the limit must not be above the start
-                range(9223372036854775807) = error: there would be more than 1024 numbers; bring start and limit closer together or take a larger step
+                range(9223372036854775807) = error: the range has more than 1024 numbers; reduce the distance between start and limit, or use a larger step
                 range() = error: there must be one, two or three arguments
                 range(unknown(number)) = unknown(list(number))!
             "#]],

@@ -19,7 +19,7 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "setintersection",
-            "Makes a set of the elements that occur in all of the given sets.",
+            "Returns the set of the elements that occur in all of the given sets.",
             [set("first_set", "The first set.")],
             sets(),
             |args, ty| combine(args, ty, intersection),
@@ -28,7 +28,7 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(set_type),
         Function::new(
             "setproduct",
-            "Makes all combinations of one element of each set. Of lists it makes a list, in order.",
+            "Returns all combinations of one element of each set. For lists the result is a list, in order.",
             [],
             Type::dynamic(),
             setproduct,
@@ -37,15 +37,15 @@ pub(crate) fn functions() -> Vec<Function> {
         .typed(setproduct_type),
         Function::new(
             "setsubtract",
-            "Makes a set of the elements of one set that do not occur in another one.",
-            [set("a", "The set to take from."), set("b", "The elements to leave out.")],
+            "Returns the set of the elements of one set that do not occur in another one.",
+            [set("a", "The set."), set("b", "The elements to remove.")],
             sets(),
             |args, ty| combine(args, ty, difference),
         )
         .typed(set_type),
         Function::new(
             "setunion",
-            "Makes a set of the elements that occur in any of the given sets.",
+            "Returns the set of the elements that occur in any of the given sets.",
             [set("first_set", "The first set.")],
             sets(),
             setunion,
@@ -75,7 +75,7 @@ fn set_type(args: &[Value]) -> Result<Type> {
 }
 
 fn different_elements() -> FunctionError {
-    FunctionError::new("the elements of all sets must be of types that go together")
+    FunctionError::new("the elements of all sets must be of compatible types")
 }
 
 /// Sets that were converted to sets of any type can still differ in the type of their elements.
@@ -105,7 +105,7 @@ fn combine(args: &[Value], ty: &Type, step: fn(Vec<Value>, &[Value]) -> Vec<Valu
     let sets = converted(args, ty)?;
     let known = sets.iter().take_while(|set| set.is_wholly_known()).count();
     of_one_type(sets.get(..known).unwrap_or_default())?;
-    // What is still unknown may be equal to anything, so no element is certain to stay or to go.
+    // An unknown element may be equal to any other, so no element is certain to stay or to go.
     if known < sets.len() {
         return Ok(Value::unknown(ty.clone()));
     }
@@ -140,9 +140,8 @@ fn setproduct_type(args: &[Value]) -> Result<Type> {
             }
             TypeKind::List(element) => element.clone(),
             TypeKind::Tuple(elements) if elements.is_empty() => Type::dynamic(),
-            TypeKind::Tuple(elements) => convert::unify_unsafe(elements).ok_or_else(|| {
-                FunctionError::arg(index, "all elements must be of one type, or of types that go together")
-            })?,
+            TypeKind::Tuple(elements) => convert::unify_unsafe(elements)
+                .ok_or_else(|| FunctionError::arg(index, "all elements must be of one type, or of compatible types"))?,
             _ => return Err(FunctionError::arg(index, "a set or list is required")),
         });
     }
@@ -213,7 +212,7 @@ fn known_length(value: &Value) -> bool {
     ops::length(&value.unmark().0).is_ok_and(|length| length.is_known())
 }
 
-/// How many combinations there can be, where all arguments are small.
+/// Number of combinations, if all arguments are small.
 fn product_bound(args: &[Value]) -> Option<u64> {
     let mut product = 1u64;
     for arg in args {
@@ -265,7 +264,7 @@ mod tests {
                 setunion({}, {"a"}) = {"a"}
                 setunion({}, {}) = {}
                 setunion({"b"}, {"a", unknown(string)}) = {"a", "b", unknown(string)}
-                setunion({"b"}, {tuple[]}) = error: the elements of all sets must be of types that go together
+                setunion({"b"}, {tuple[]}) = error: the elements of all sets must be of compatible types
                 setintersection({"a", "b", "c"}, {"b", "c", "d"}, {"b", "c"}) = {"b", "c"}
                 setintersection({"a", "b", "c"}, {"a", unknown(string)}) = unknown(set(string))!
                 setsubtract({"a", "b", "c"}, {"b", "d"}) = {"a", "c"}
@@ -302,7 +301,7 @@ mod tests {
                 setproduct({"a"}, tuple[]) = {}
                 setproduct(["a"]) = error: there must be at least two sets to combine
                 setproduct(["a"], "b") = error in argument 1: a set or list is required
-                setproduct(["a"], tuple[1, tuple[]]) = error in argument 1: all elements must be of one type, or of types that go together
+                setproduct(["a"], tuple[1, tuple[]]) = error in argument 1: all elements must be of one type, or of compatible types
                 setproduct([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1..., [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1...) = error: there would be more than 4194304 combinations, which is too many
                 setproduct(unknown(list(string)), ["a"]) = unknown(list(tuple([string,string])))!
                 setproduct(unknown(list(string)), tuple[]) = unknown(list(tuple([string,any])))!

@@ -15,93 +15,96 @@ pub(crate) fn functions() -> Vec<Function> {
     let string = Type::string;
     let strings = || Type::list(Type::string());
     let of_text = |name, description, body| {
-        let param = Param::new("str", string(), "The text to work on.");
+        let param = Param::new("str", string(), "The string.");
         Function::new(name, description, [param], string(), body)
     };
     let of_open_text = |name, description, body| {
-        let param = Param::new("str", string(), "The text to work on.").dynamic();
+        let param = Param::new("str", string(), "The string.").dynamic();
         Function::new(name, description, [param], string(), body)
     };
-    let subject = || Param::new("str", string(), "The text to look at.");
+    let subject = || Param::new("str", string(), "The string to test.");
     vec![
-        of_text("chomp", "Removes all line breaks from the end of a text.", |args, _| {
+        of_text("chomp", "Removes all line breaks from the end of a string.", |args, _| {
             Ok(Value::string(text(args, 0)?.trim_end_matches(['\r', '\n'])))
         }),
         Function::new(
             "endswith",
-            "Tells whether a text ends with a given suffix.",
-            [subject(), Param::new("suffix", string(), "The ending to look for.")],
+            "Returns whether a string ends with a given suffix.",
+            [subject(), Param::new("suffix", string(), "The suffix to search for.")],
             Type::bool(),
             |args, _| Ok(Value::bool(text(args, 0)?.ends_with(text(args, 1)?.as_str()))),
         ),
         Function::new(
             "indent",
-            "Puts a number of spaces at the start of every line of a text but the first.",
+            "Inserts a number of spaces at the start of every line of a string but the first.",
             [
-                Param::new("spaces", Type::number(), "How many spaces to put in."),
-                Param::new("str", string(), "The text to indent."),
+                Param::new("spaces", Type::number(), "The number of spaces."),
+                Param::new("str", string(), "The string to indent."),
             ],
             string(),
             indent,
         ),
         Function::new(
             "join",
-            "Makes one text of all elements of the given lists, with a separator between them.",
-            [Param::new("separator", string(), "The text to put between two elements.")],
+            "Joins all elements of the given lists, with a separator between them.",
+            [Param::new("separator", string(), "The separator.")],
             string(),
             join,
         )
-        .variadic(Param::new("lists", strings(), "Lists of the texts to put together.")),
-        of_open_text("lower", "Turns all letters of a text into lower case.", |args, _| {
+        .variadic(Param::new("lists", strings(), "The lists of strings to join.")),
+        of_open_text("lower", "Converts all letters of a string to lower case.", |args, _| {
             Ok(Value::string(text(args, 0)?.chars().map(letters::lower).collect::<EcoString>()))
         }),
         Function::new(
             "split",
-            "Cuts a text into a list, at every place where the separator occurs.",
+            "Splits a string into a list at every occurrence of the separator.",
             [
-                Param::new("separator", string(), "The text at which to cut; it is left out of the result."),
-                Param::new("str", string(), "The text to cut."),
+                Param::new("separator", string(), "The separator, which is not part of the result."),
+                Param::new("str", string(), "The string to split."),
             ],
             strings(),
             split,
         ),
         Function::new(
             "startswith",
-            "Tells whether a text starts with a given prefix.",
-            [subject().unknown(), Param::new("prefix", string(), "The beginning to look for.")],
+            "Returns whether a string starts with a given prefix.",
+            [subject().unknown(), Param::new("prefix", string(), "The prefix to search for.")],
             Type::bool(),
             startswith,
         ),
         Function::new(
             "strcontains",
-            "Tells whether a text occurs inside another one.",
-            [subject(), Param::new("substr", string(), "The text to look for.")],
+            "Returns whether a string contains another one.",
+            [subject(), Param::new("substr", string(), "The substring to search for.")],
             Type::bool(),
             |args, _| Ok(Value::bool(text(args, 0)?.contains(text(args, 1)?.as_str()))),
         )
         .nullable(),
-        of_open_text("strrev", "Puts the characters of a text into reverse order.", |args, _| {
+        of_open_text("strrev", "Reverses the characters of a string.", |args, _| {
             Ok(Value::string(text(args, 0)?.graphemes(true).rev().collect::<String>()))
         }),
         Function::new(
             "substr",
-            "Takes a part out of a text, by the position of its first character and its length.",
+            "Returns a substring by the index of its first character and its length.",
             [
-                Param::new("str", string(), "The text to take from.").dynamic(),
-                Param::new("offset", Type::number(), "Where to start, in characters; negative counts from the end.")
-                    .dynamic(),
-                Param::new("length", Type::number(), "How many characters to take; -1 takes all that follow.")
-                    .dynamic(),
+                Param::new("str", string(), "The string.").dynamic(),
+                Param::new(
+                    "offset",
+                    Type::number(),
+                    "The index of the first character; negative numbers count from the end.",
+                )
+                .dynamic(),
+                Param::new("length", Type::number(), "The number of characters; -1 for all that follow.").dynamic(),
             ],
             string(),
             substr,
         ),
-        of_text("title", "Turns the first letter of every word of a text into upper case.", title),
+        of_text("title", "Converts the first letter of every word of a string to upper case.", title),
         Function::new(
             "trim",
-            "Removes all characters of a given collection from both ends of a text.",
+            "Removes the given characters from both ends of a string.",
             [
-                Param::new("str", string(), "The text to trim."),
+                Param::new("str", string(), "The string to trim."),
                 Param::new("cutset", string(), "The characters to remove, in any order."),
             ],
             string(),
@@ -109,10 +112,10 @@ pub(crate) fn functions() -> Vec<Function> {
         ),
         Function::new(
             "trimprefix",
-            "Removes a prefix from the start of a text, if it is there.",
+            "Removes a prefix of a string, if it has it.",
             [
-                Param::new("str", string(), "The text to trim."),
-                Param::new("prefix", string(), "The beginning to remove."),
+                Param::new("str", string(), "The string to trim."),
+                Param::new("prefix", string(), "The prefix to remove."),
             ],
             string(),
             |args, _| {
@@ -120,20 +123,23 @@ pub(crate) fn functions() -> Vec<Function> {
                 Ok(Value::string(whole.strip_prefix(text(args, 1)?.as_str()).unwrap_or(whole)))
             },
         ),
-        of_text("trimspace", "Removes white space from both ends of a text.", |args, _| {
+        of_text("trimspace", "Removes white space from both ends of a string.", |args, _| {
             Ok(Value::string(text(args, 0)?.trim()))
         }),
         Function::new(
             "trimsuffix",
-            "Removes a suffix from the end of a text, if it is there.",
-            [Param::new("str", string(), "The text to trim."), Param::new("suffix", string(), "The ending to remove.")],
+            "Removes a suffix of a string, if it has it.",
+            [
+                Param::new("str", string(), "The string to trim."),
+                Param::new("suffix", string(), "The suffix to remove."),
+            ],
             string(),
             |args, _| {
                 let whole = text(args, 0)?.as_str();
                 Ok(Value::string(whole.strip_suffix(text(args, 1)?.as_str()).unwrap_or(whole)))
             },
         ),
-        of_open_text("upper", "Turns all letters of a text into upper case.", |args, _| {
+        of_open_text("upper", "Converts all letters of a string to upper case.", |args, _| {
             Ok(Value::string(text(args, 0)?.chars().map(letters::upper).collect::<EcoString>()))
         }),
     ]
@@ -170,7 +176,7 @@ fn join(args: &[Value], _: &Type) -> Result {
         for (position, item) in elements(args, index)?.iter().enumerate() {
             let Some(part) = item.as_str() else {
                 let which = if lists.len() > 1 { eco_format!(" of list {index}") } else { EcoString::new() };
-                let message = eco_format!("element {position}{which} is null, and null has no text to join");
+                let message = eco_format!("element {position}{which} is null, and null values cannot be joined");
                 return Err(FunctionError::arg(index, message));
             };
             length = length.saturating_add(part.len()).saturating_add(separator.len());
@@ -351,8 +357,8 @@ mod tests {
             &expect![[r#"
                 join("-", ["a", "b"], ["a", "b"]) = "a-b-a-b"
                 join("-") = error: there must be at least one list to join
-                join("-", ["a", null(string)]) = error in argument 1: element 1 is null, and null has no text to join
-                join("-", ["a", "b"], ["a", null(string)]) = error in argument 2: element 1 of list 2 is null, and null has no text to join
+                join("-", ["a", null(string)]) = error in argument 1: element 1 is null, and null values cannot be joined
+                join("-", ["a", "b"], ["a", null(string)]) = error in argument 2: element 1 of list 2 is null, and null values cannot be joined
                 join("-", [unknown(string)], ["a", null(string)]) = unknown(string)!
                 indent(2, "a\nb\n\nc") = "a\n  b\n  \n  c"
                 indent(-1, "a") = error: the number of spaces must not be negative, and -1 is

@@ -132,13 +132,13 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// What a timestamp may look like.
+/// Accepted forms of a timestamp.
 struct Layout {
     /// Month, day, minute and second may have one digit.
     short_fields: bool,
     short_hour: bool,
     comma: bool,
-    /// What stands between date and time; `None` where there is no time.
+    /// Separator of date and time; `None` if there is no time.
     separator: Option<u8>,
     zone: bool,
     max_zone: (i64, i64),
@@ -181,7 +181,7 @@ impl Layout {
             scan.expect(b':')?;
             let second = scan.number("second", shortest, 2, 0..=59)?;
             seconds += hour * 3600 + minute * 60 + second;
-            nanos = scan.fraction(self.comma);
+            nanos = scan.fraction(if self.comma { b".," } else { b"." });
         }
         if self.zone && !scan.take(b'Z') {
             let sign = match scan.rest.first() {
@@ -255,8 +255,8 @@ impl Scan<'_> {
         Ok(number)
     }
     /// Nanoseconds; digits past the ninth are dropped.
-    fn fraction(&mut self, comma: bool) -> u32 {
-        let separated = matches!(self.rest.first(), Some(b'.')) || (comma && matches!(self.rest.first(), Some(b',')));
+    fn fraction(&mut self, separators: &[u8]) -> u32 {
+        let separated = self.rest.first().is_some_and(|byte| separators.contains(byte));
         let count = self.rest.iter().skip(1).take_while(|b| b.is_ascii_digit()).count();
         if !separated || count == 0 {
             return 0;

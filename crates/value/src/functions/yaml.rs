@@ -18,7 +18,7 @@ pub(crate) fn functions() -> Vec<Function> {
     vec![
         Function::new(
             "yamldecode",
-            "Reads a YAML document into the value it describes.",
+            "Decodes a YAML document.",
             [Param::new("src", Type::string(), "The YAML document.")],
             Type::dynamic(),
             |args, _| decode(args),
@@ -30,8 +30,8 @@ pub(crate) fn functions() -> Vec<Function> {
         .nullable(),
         Function::new(
             "yamlencode",
-            "Writes a value as a YAML document.",
-            [Param::new("value", Type::dynamic(), "The value to write.").null().dynamic()],
+            "Encodes a value as YAML.",
+            [Param::new("value", Type::dynamic(), "The value to encode.").null().dynamic()],
             Type::string(),
             |args, _| match args.first() {
                 Some(value) if value.is_wholly_known() => Ok(Value::string(encode::encode(value))),
@@ -105,8 +105,8 @@ mod tests {
     }
 
     #[test]
-    fn mistakes() {
-        check_decode("", "error: there is no YAML document in the text");
+    fn error_cases() {
+        check_decode("", "error: the string contains no YAML document");
         check_decode("a\n---\nb", "error: on line 2: only a single document is allowed");
         check_decode("a: b: c", "error: on line 1, column 5: a mapping value cannot begin here");
         check_decode("a: &x [*x]", "error: on line 1: the anchor \"x\" refers to itself");

@@ -146,8 +146,8 @@ fn settle(reader: &Reader<'_>, element: &Type, items: Vec<Value>) -> Result<(Typ
     agree(element, items).map_or_else(|| reader.error("the elements are of different types"), Ok)
 }
 
-/// Elements of `any` bring their types, which must agree; a null or an unknown value without a type takes the one of
-/// the others.
+/// Types of elements of `any` must agree; a null or an unknown value without a type takes the type of the other
+/// elements.
 pub(crate) fn agree(element: &Type, items: Vec<Value>) -> Option<(Type, Vec<Value>)> {
     if !element.has_dynamic() {
         return Some((element.clone(), items));

@@ -5,7 +5,7 @@ use ecow::EcoString;
 use super::{JsonError, MAX_DEPTH};
 use crate::{Value, eco_format};
 
-/// What a value starts with.
+/// Start of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,

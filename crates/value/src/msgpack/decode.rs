@@ -22,7 +22,7 @@ struct Reader<'i> {
     depth: u32,
 }
 
-/// What a value starts with, its header read.
+/// Start of a value, its header read.
 #[derive(Clone, Copy)]
 enum Head {
     Nil,
@@ -221,7 +221,7 @@ impl<'i> Reader<'i> {
             return self.error(eco_format!("there is no extension {code} with {length} bytes"));
         }
         if length > MAX_REFINEMENT {
-            return self.error("too much is said about an unknown value");
+            return self.error("an unknown value has too many refinements");
         }
         let start = self.offset;
         let body = self.take(length)?;
@@ -255,7 +255,7 @@ impl<'i> Reader<'i> {
                 known::PREFIX..=known::LENGTH_MAX => {
                     return self.error(eco_format!("this cannot be known about a value of type {ty}"));
                 }
-                // What newer versions may know.
+                // Extensions of newer versions.
                 _ => self.skip(0)?,
             }
         }

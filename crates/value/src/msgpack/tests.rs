@@ -76,7 +76,7 @@ fn values_are_written_by_type() {
 }
 
 #[test]
-fn unknown_values_keep_what_is_known() {
+fn unknown_values_keep_their_refinements() {
     let (text, number) = (Type::string(), Type::number());
     check(&Value::unknown(text.clone()), &text, "d40000");
     check(&Value::unknown(text.clone()), &Type::dynamic(), "92c40822737472696e6722d40000");
@@ -107,7 +107,7 @@ fn lengths_are_not_believed() {
     let shown = |bytes: &str| decode(&unhex(bytes), &list).map_or_else(|e| e.to_string(), |v| format!("{v:?}"));
     assert_eq!(shown("ddffffffff"), "the data ends too early (at byte 5)");
     assert_eq!(shown("91dbffffffff61"), "the data ends too early (at byte 6)");
-    assert_eq!(shown("c9ffffffff0c"), "too much is said about an unknown value (at byte 6)");
+    assert_eq!(shown("c9ffffffff0c"), "an unknown value has too many refinements (at byte 6)");
     assert_eq!(shown(""), "the data ends too early (at byte 0)");
     assert_eq!(shown("c3"), "a value of type list(string) is required (at byte 1)");
     // Pairs of a type and a value can be nested in each other without end.

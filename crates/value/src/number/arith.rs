@@ -3,8 +3,8 @@
 //! `None` stands for the cases that have no number as their answer: the difference of equal infinities, zero times
 //! infinity, zero by zero, infinity by infinity.
 
-use dashu_int::UBig;
 use dashu_int::ops::{BitTest, DivRem};
+use dashu_int::{Sign, UBig};
 
 use super::{Finite, Form, Number, Parts, Repr};
 
@@ -27,27 +27,28 @@ impl Number {
     fn add_rounded(&self, other: &Number, precision: u32) -> Option<Number> {
         let (a, b) = (self.parts(), other.parts());
         Some(match (a.form, b.form) {
-            (Form::Infinite, Form::Infinite) if a.negative != b.negative => return None,
-            (Form::Infinite, _) => Number::big(a.negative, Form::Infinite, precision),
-            (_, Form::Infinite) => Number::big(b.negative, Form::Infinite, precision),
-            (Form::Zero, Form::Zero) => Number::zero(a.negative && b.negative, precision),
-            (Form::Finite(f), Form::Zero) => Number::finite(a.negative, f, precision),
-            (Form::Zero, Form::Finite(f)) => Number::finite(b.negative, f, precision),
+            (Form::Infinite, Form::Infinite) if a.sign != b.sign => return None,
+            (Form::Infinite, _) => Number::big(a.sign, Form::Infinite, precision),
+            (_, Form::Infinite) => Number::big(b.sign, Form::Infinite, precision),
+            // Negative if both are.
+            (Form::Zero, Form::Zero) => Number::zero(a.sign.max(b.sign), precision),
+            (Form::Finite(f), Form::Zero) => Number::finite(a.sign, f, precision),
+            (Form::Zero, Form::Finite(f)) => Number::finite(b.sign, f, precision),
             (Form::Finite(x), Form::Finite(y)) => {
                 let exponent = x.exponent.min(y.exponent);
                 let x = x.mantissa << (x.exponent - exponent) as usize;
                 let y = y.mantissa << (y.exponent - exponent) as usize;
-                let (negative, mantissa) = if a.negative == b.negative {
-                    (a.negative, x + y)
+                let (sign, mantissa) = if a.sign == b.sign {
+                    (a.sign, x + y)
                 } else if x >= y {
-                    (a.negative, x - y)
+                    (a.sign, x - y)
                 } else {
-                    (b.negative, y - x)
+                    (b.sign, y - x)
                 };
                 if mantissa.is_zero() {
-                    return Some(Number::zero(false, precision));
+                    return Some(Number::zero(Sign::Positive, precision));
                 }
-                Number::finite(negative, Finite { mantissa, exponent }, precision)
+                Number::finite(sign, Finite { mantissa, exponent }, precision)
             }
         })
     }
@@ -72,12 +73,12 @@ impl Number {
     }
     fn mul_rounded(&self, other: &Number, precision: u32) -> Option<Number> {
         let (a, b) = (self.parts(), other.parts());
-        let negative = a.negative != b.negative;
+        let sign = a.sign * b.sign;
         Some(match (a.form, b.form) {
             (Form::Zero, Form::Infinite) | (Form::Infinite, Form::Zero) => return None,
-            (Form::Infinite, _) | (_, Form::Infinite) => Number::big(negative, Form::Infinite, precision),
-            (Form::Zero, _) | (_, Form::Zero) => Number::zero(negative, precision),
-            (Form::Finite(x), Form::Finite(y)) => Number::finite(negative, x.times(&y), precision),
+            (Form::Infinite, _) | (_, Form::Infinite) => Number::big(sign, Form::Infinite, precision),
+            (Form::Zero, _) | (_, Form::Zero) => Number::zero(sign, precision),
+            (Form::Finite(x), Form::Finite(y)) => Number::finite(sign, x.times(&y), precision),
         })
     }
 
@@ -92,12 +93,12 @@ impl Number {
             return Some(Number::small(a / b, precision));
         }
         let (a, b) = (self.parts(), other.parts());
-        let negative = a.negative != b.negative;
+        let sign = a.sign * b.sign;
         Some(match (a.form, b.form) {
             (Form::Zero, Form::Zero) | (Form::Infinite, Form::Infinite) => return None,
-            (Form::Infinite, _) | (_, Form::Zero) => Number::big(negative, Form::Infinite, precision),
-            (Form::Zero, _) | (_, Form::Infinite) => Number::zero(negative, precision),
-            (Form::Finite(x), Form::Finite(y)) => Number::finite(negative, x.by(&y, precision), precision),
+            (Form::Infinite, _) | (_, Form::Zero) => Number::big(sign, Form::Infinite, precision),
+            (Form::Zero, _) | (_, Form::Infinite) => Number::zero(sign, precision),
+            (Form::Finite(x), Form::Finite(y)) => Number::finite(sign, x.by(&y, precision), precision),
         })
     }
 
@@ -126,15 +127,17 @@ impl Number {
     pub fn neg(&self) -> Number {
         match &self.0 {
             Repr::Small { value, precision } => match value.checked_neg() {
-                Some(0) => Number::zero(true, *precision),
+                Some(0) => Number::zero(Sign::Negative, *precision),
                 Some(value) => Number::small(value, *precision),
-                None => {
-                    Number::finite(false, Finite { mantissa: value.unsigned_abs().into(), exponent: 0 }, *precision)
-                }
+                None => Number::finite(
+                    Sign::Positive,
+                    Finite { mantissa: value.unsigned_abs().into(), exponent: 0 },
+                    *precision,
+                ),
             },
             Repr::Big(big) => match &big.form {
-                Form::Zero => Number::zero(!big.negative, big.precision),
-                form => Number::big(!big.negative, form.clone(), big.precision),
+                Form::Zero => Number::zero(-big.sign, big.precision),
+                form => Number::big(-big.sign, form.clone(), big.precision),
             },
         }
     }
@@ -146,33 +149,33 @@ impl Number {
     /// Without what is behind the point.
     #[must_use]
     pub fn trunc(&self) -> Number {
-        self.to_whole(|_negative| false)
+        self.to_whole(|_sign| false)
     }
     /// The largest whole number that is not larger.
     #[must_use]
     pub fn floor(&self) -> Number {
-        self.to_whole(|negative| negative)
+        self.to_whole(|sign| sign == Sign::Negative)
     }
     /// The smallest whole number that is not smaller.
     #[must_use]
     pub fn ceil(&self) -> Number {
-        self.to_whole(|negative| !negative)
+        self.to_whole(|sign| sign == Sign::Positive)
     }
     /// A whole number; `away` says by the sign whether what is behind the point leads away from zero.
-    fn to_whole(&self, away: impl Fn(bool) -> bool) -> Number {
-        let Parts { negative, form } = self.parts();
+    fn to_whole(&self, away: impl Fn(Sign) -> bool) -> Number {
+        let Parts { sign, form } = self.parts();
         match form {
             // There is no negative zero among whole numbers.
-            Form::Zero => Number::zero(false, self.precision()),
+            Form::Zero => Number::zero(Sign::Positive, self.precision()),
             Form::Finite(f) if f.exponent < 0 => {
                 let mut mantissa = f.whole();
-                if away(negative) {
+                if away(sign) {
                     mantissa += UBig::ONE;
                 }
                 if mantissa.is_zero() {
-                    return Number::zero(false, self.precision());
+                    return Number::zero(Sign::Positive, self.precision());
                 }
-                Number::finite(negative, Finite { mantissa, exponent: 0 }, self.precision())
+                Number::finite(sign, Finite { mantissa, exponent: 0 }, self.precision())
             }
             Form::Finite(_) | Form::Infinite => self.clone(),
         }
@@ -183,9 +186,9 @@ impl Number {
         match &self.0 {
             Repr::Small { value, .. } if precision >= 64 => Number::small(*value, precision),
             _ => match self.parts() {
-                Parts { negative, form: Form::Finite(f) } => Number::finite(negative, f, precision),
-                Parts { negative, form: Form::Zero } => Number::zero(negative, precision),
-                Parts { negative, form } => Number::big(negative, form, precision),
+                Parts { sign, form: Form::Finite(f) } => Number::finite(sign, f, precision),
+                Parts { sign, form: Form::Zero } => Number::zero(sign, precision),
+                Parts { sign, form } => Number::big(sign, form, precision),
             },
         }
     }
@@ -201,7 +204,7 @@ impl Finite {
         let shift = (i64::from(precision) + 2 - have).max(0);
         let (quotient, rest) = (&self.mantissa << shift as usize).div_rem(&other.mantissa);
         let exponent = self.exponent - other.exponent - shift;
-        // One more bit says whether the division came out even.
+        // An extra bit records whether the division has a remainder.
         let sticky = if rest.is_zero() { UBig::ZERO } else { UBig::ONE };
         Finite { mantissa: (quotient << 1) + sticky, exponent: exponent - 1 }
     }

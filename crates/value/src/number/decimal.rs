@@ -1,4 +1,4 @@
-//! Decimal digits of a number: all of them, rounded to a count, or as few as tell it from its neighbours.
+//! Decimal digits of a number: all of them, rounded to a count, or the shortest unique representation.
 
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
@@ -59,7 +59,7 @@ impl Decimal {
         }
         decimal
     }
-    /// The digit at a place after the point of `0.digits`, as a character.
+    /// The digit at a position after the point of `0.digits`, as a character.
     pub(super) fn at(&self, digit: i64) -> u8 {
         usize::try_from(digit).ok().and_then(|i| self.digits.get(i)).copied().unwrap_or(b'0')
     }

@@ -1,6 +1,6 @@
 //! Numbers as text.
 
-use dashu_int::UBig;
+use dashu_int::{Sign, UBig};
 
 use super::decimal::Decimal;
 use super::{Form, Number, Parts};
@@ -9,13 +9,13 @@ const DIGITS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP
 
 impl Number {
     /// Text in one of the formats of Go's `big.Float.Text`: `f` without exponent, `e` and `E` with one, `g` and `G`
-    /// with one where it is large. `digits` counts those behind the point, for `g` and `G` all of them; `None` takes
-    /// as few as tell the number from its neighbours.
+    /// with one where it is large. `digits` counts those behind the point, for `g` and `G` all of them; `None` selects
+    /// the shortest unique representation.
     pub fn format(&self, format: u8, digits: Option<usize>) -> String {
-        let Parts { negative, form } = self.parts();
-        let mut out = String::from(if negative { "-" } else { "" });
+        let Parts { sign, form } = self.parts();
+        let mut out = String::from(if sign == Sign::Negative { "-" } else { "" });
         let mut decimal = match (&form, digits) {
-            (Form::Infinite, _) => return String::from(if negative { "-Inf" } else { "+Inf" }),
+            (Form::Infinite, _) => return String::from(if sign == Sign::Negative { "-Inf" } else { "+Inf" }),
             (Form::Zero, _) => Decimal::zero(),
             (Form::Finite(f), None) => Decimal::shortest(f, self.precision()),
             (Form::Finite(f), Some(_)) => Decimal::of(f),
@@ -64,15 +64,15 @@ impl Number {
         out
     }
 
-    /// The whole part in a base from 2 to 62, with a minus sign where negative. Infinities have none.
+    /// The whole part in a base from 2 to 62, with a minus sign where negative. Empty for infinities.
     pub fn to_int_text(&self, radix: u32) -> Option<String> {
-        let Parts { negative, form } = self.parts();
+        let Parts { sign, form } = self.parts();
         let whole = match form {
             Form::Infinite => return None,
             Form::Zero => UBig::ZERO,
             Form::Finite(f) => f.whole(),
         };
-        let sign = if negative && !whole.is_zero() { "-" } else { "" };
+        let sign = if sign == Sign::Negative && !whole.is_zero() { "-" } else { "" };
         let digits = match radix {
             2..=36 => whole.in_radix(radix).to_string(),
             37..=62 => in_large_radix(whole, radix),

@@ -1,7 +1,7 @@
 //! Numbers from text.
 
-use dashu_int::UBig;
 use dashu_int::ops::BitTest;
+use dashu_int::{Sign, UBig};
 
 use super::{Finite, Form, MAX_EXPONENT, Number, TEXT_PRECISION};
 
@@ -14,9 +14,9 @@ impl Number {
         if text.len() <= 18 && !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
             return text.parse().ok().map(|value| Number::small(value, TEXT_PRECISION));
         }
-        let (negative, text) = split_sign(text);
+        let (sign, text) = split_sign(text);
         if matches!(text, "inf" | "Inf") {
-            return Some(Number::big(negative, Form::Infinite, TEXT_PRECISION));
+            return Some(Number::big(sign, Form::Infinite, TEXT_PRECISION));
         }
         let (digits, exponent) = match text.find(['e', 'E', 'p', 'P']) {
             None => (text, Exponent { base_two: false, value: 0 }),
@@ -28,19 +28,19 @@ impl Number {
         }
         let mantissa = UBig::from_str_radix(&format!("{before}{behind}"), 10).ok()?;
         if mantissa.is_zero() {
-            return Some(Number::zero(negative, TEXT_PRECISION));
+            return Some(Number::zero(sign, TEXT_PRECISION));
         }
         // 10^e = 2^e * 5^e
         let shift = -(behind.len() as i64);
         let twos = exponent.value.checked_add(shift)?;
         let fives = if exponent.base_two { shift } else { twos };
-        scaled(negative, mantissa, twos, fives)
+        scaled(sign, mantissa, twos, fives)
     }
 
     /// A whole number in a base from 2 to 62, as Go's `big.Int.SetString` reads it; 64 bits of precision, or as many
     /// as it needs.
     pub fn from_int_text(text: &str, radix: u32) -> Option<Number> {
-        let (negative, digits) = split_sign(text);
+        let (sign, digits) = split_sign(text);
         if digits.is_empty() || !digits.bytes().all(|b| digit_value(b, radix).is_some()) {
             return None;
         }
@@ -56,7 +56,7 @@ impl Number {
             return Some(Number::ZERO);
         }
         let precision = mantissa.bit_len().max(64) as u32;
-        let number = Number::finite(negative, Finite { mantissa, exponent: 0 }, precision);
+        let number = Number::finite(sign, Finite { mantissa, exponent: 0 }, precision);
         (!number.is_infinite()).then_some(number)
     }
 }
@@ -79,15 +79,15 @@ impl Exponent {
     }
 }
 
-fn split_sign(text: &str) -> (bool, &str) {
+fn split_sign(text: &str) -> (Sign, &str) {
     match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
+        Some(rest) => (Sign::Negative, rest),
+        None => (Sign::Positive, text.strip_prefix('+').unwrap_or(text)),
     }
 }
 
 /// `mantissa * 2^twos * 5^fives`
-fn scaled(negative: bool, mantissa: UBig, twos: i64, fives: i64) -> Option<Number> {
+fn scaled(sign: Sign, mantissa: UBig, twos: i64, fives: i64) -> Option<Number> {
     const GO_MAX: i64 = i32::MAX as i64;
     let bits = mantissa.bit_len() as i64;
     // The size of the result and of the power of five, known well enough to stay away from huge powers.
@@ -98,10 +98,10 @@ fn scaled(negative: bool, mantissa: UBig, twos: i64, fives: i64) -> Option<Numbe
     let size_of_fives = (fives.abs() as f64 * 5f64.log2()) as i64;
     let size = if fives < 0 { top - size_of_fives } else { top + size_of_fives };
     if size > GO_MAX || (fives > 0 && size_of_fives > GO_MAX) {
-        return Some(Number::big(negative, Form::Infinite, TEXT_PRECISION));
+        return Some(Number::big(sign, Form::Infinite, TEXT_PRECISION));
     }
     if size < -GO_MAX || (fives < 0 && size_of_fives > GO_MAX) {
-        return Some(Number::zero(negative, TEXT_PRECISION));
+        return Some(Number::zero(sign, TEXT_PRECISION));
     }
     if size.abs() >= MAX_EXPONENT || size_of_fives > 2 * MAX_EXPONENT {
         return None;
@@ -112,7 +112,7 @@ fn scaled(negative: bool, mantissa: UBig, twos: i64, fives: i64) -> Option<Numbe
         1.. => value.times(&power_of_five(fives as u64)),
         _ => value.by(&power_of_five(fives.unsigned_abs()), TEXT_PRECISION),
     };
-    Some(Number::finite(negative, value, TEXT_PRECISION))
+    Some(Number::finite(sign, value, TEXT_PRECISION))
 }
 
 /// `5^n` with some more bits than the result of parsing has.

@@ -5,8 +5,8 @@ use crate::{Value, View, set};
 
 use super::{not, unknown_bool};
 
-/// `a == b`: deep; unknown where it depends on something unknown. Marks anywhere inside come to the result, except
-/// that the inside does not matter when one side is null.
+/// `a == b`: deep; unknown where it depends on an unknown value. Marks anywhere inside move to the result, except that
+/// the inside does not matter when one side is null.
 pub fn equals(a: &Value, b: &Value) -> Value {
     if a.is_deeply_unmarked() && b.is_deeply_unmarked() {
         return answer(compare(a, b));

@@ -55,8 +55,8 @@ fn lookup<'a>(items: &'a [(ecow::EcoString, Value)], key: &Value) -> Option<&'a 
     items.get(at).map(|(_, v)| v)
 }
 
-/// Whether a list, tuple or map has an element for the key; `false` for keys of a wrong type. What cannot have
-/// elements by key (also null) has none.
+/// Whether a list, tuple or map has an element for the key; `false` for keys of a wrong type, for null and for values
+/// without elements.
 pub fn has_index(coll: &Value, key: &Value) -> Value {
     let has = match coll.ty().kind() {
         TypeKind::Dynamic if !coll.is_known() => None,

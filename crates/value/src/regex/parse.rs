@@ -22,7 +22,7 @@ pub(super) struct Parsed {
 struct Node {
     hir: Hir,
     height: u32,
-    /// How often a counted repetition inside repeats its innermost part.
+    /// Maximum number of repetitions of the innermost part of a counted repetition.
     repeats: u32,
 }
 
@@ -70,7 +70,7 @@ fn error<T>(kind: Kind, fragment: &str) -> Result<T> {
 pub(super) fn parse(pattern: &str) -> Result<Parsed> {
     let whole = Group { capture: None, outer: Flags::default(), alternatives: Vec::new(), items: Vec::new() };
     let mut parser = Parser { pattern, rest: pattern, flags: Flags::default(), groups: vec![whole], names: vec![None] };
-    // Where the repetition started that stands directly before the rest.
+    // Start of the repetition directly before the rest.
     let mut last_repeat = None;
     while let Some(next) = parser.rest.chars().next() {
         last_repeat = parser.step(next, last_repeat)?;
@@ -125,7 +125,7 @@ impl<'p> Parser<'p> {
         self.skip(c.len_utf8());
         Some(c)
     }
-    /// What was read since the rest was `from`.
+    /// Text read since the rest was `from`.
     fn since(&self, from: &'p str) -> &'p str {
         &from[..from.len() - self.rest.len()]
     }
@@ -151,7 +151,7 @@ impl<'p> Parser<'p> {
         self.push(Hir::literal(c.encode_utf8(&mut [0; 4]).as_bytes().to_vec()));
     }
 
-    /// Reads one thing. Answers where it started if it was a repetition.
+    /// Reads one item. Returns the start if it was a repetition.
     fn step(&mut self, next: char, last_repeat: Option<&'p str>) -> Result<Option<&'p str>> {
         let start = self.rest;
         match next {
@@ -194,7 +194,7 @@ impl<'p> Parser<'p> {
                     self.repeat(min, max, start, last_repeat, repeats)?;
                     return Ok(Some(start));
                 }
-                // What is not a count is just a brace.
+                // A brace that is not part of a count is literal.
                 None => {
                     self.skip(1);
                     self.push_literal('{'.into());
@@ -308,7 +308,7 @@ impl<'p> Parser<'p> {
         self.group().items.push(node);
         Ok(())
     }
-    /// `{n}`, `{n,}` or `{n,m}`; nothing is read if it is none of them.
+    /// `{n}`, `{n,}` or `{n,m}`; otherwise reads nothing.
     fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>> {
         let Some((body, after)) = self.rest[1..].split_once('}') else { return Ok(None) };
         let (min, max) = match body.split_once(',') {
@@ -363,13 +363,13 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// `\d` and its like, `\pL`, `\p{Greek}`, `\P{^Greek}`; nothing is read if it is none of them.
+    /// `\d` and its like, `\pL`, `\p{Greek}`, `\P{^Greek}`; otherwise reads nothing.
     fn escaped_class(&mut self) -> Result<Option<ClassUnicode>> {
         let start = self.rest;
         let Some(letter) = start.strip_prefix('\\').and_then(|s| s.chars().next()) else { return Ok(None) };
         if let Some((class, negated)) = class::perl(letter) {
             self.skip(2);
-            return Ok(Some(self.finish(class, negated)));
+            return Ok(Some(if negated { self.complement(class) } else { self.folded(class) }));
         }
         if !matches!(letter, 'p' | 'P') {
             return Ok(None);
@@ -392,16 +392,21 @@ impl<'p> Parser<'p> {
             None => (name, false),
         };
         let Some(class) = class::unicode(name) else { return error(Kind::InvalidClassRange, self.since(start)) };
-        Ok(Some(self.finish(class, (letter == 'P') != turned)))
+        let negated = (letter == 'P') != turned;
+        Ok(Some(if negated { self.complement(class) } else { self.folded(class) }))
     }
 
-    fn finish(&self, mut class: ClassUnicode, negated: bool) -> ClassUnicode {
+    fn folded(&self, mut class: ClassUnicode) -> ClassUnicode {
         if self.flags.fold {
             class::fold(&mut class);
         }
-        if negated {
-            class.negate();
-        }
+        class
+    }
+
+    /// All other characters than those of the folded class.
+    fn complement(&self, class: ClassUnicode) -> ClassUnicode {
+        let mut class = self.folded(class);
+        class.negate();
         class
     }
 
@@ -522,6 +527,6 @@ impl<'p> Parser<'p> {
             None => (name, false),
         };
         let Some(class) = class::posix(name) else { return error(Kind::InvalidClassRange, self.since(start)) };
-        Ok(Some(self.finish(class, negated)))
+        Ok(Some(if negated { self.complement(class) } else { self.folded(class) }))
     }
 }

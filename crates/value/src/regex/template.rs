@@ -4,7 +4,7 @@ use ecow::EcoString;
 
 use super::Match;
 
-/// What stands after a dollar sign.
+/// Reference after a dollar sign.
 enum Reference<'t> {
     Number(usize),
     Name(&'t str),

@@ -1,4 +1,4 @@
-//! Objects that are another object with a few attributes laid over or under it, written out only when somebody looks.
+//! Objects that are another object with a few attributes laid over or under it, built on the first access.
 //!
 //! A configuration that collects attributes step by step (`merge(local.before, { more = … })`) has an object of each
 //! size on the way, and mostly only the last one is looked at. Writing all of them out takes time and memory in the
@@ -12,7 +12,7 @@ use crate::{ObjectAttr, Type};
 /// Objects with fewer attributes than this are written out at once.
 const WORTH_IT: usize = 32;
 
-/// What has more attributes than this is not a layer.
+/// Maximum number of attributes of a layer.
 const MAX_LAYER: usize = 16;
 
 /// A known object without marks inside.
@@ -24,7 +24,7 @@ pub(super) struct Layered {
     inner: Option<Arc<Layered>>,
     /// The large object inside all layers.
     ground: Arc<Compound>,
-    /// How many attributes there are in the layers and the large object, repeated names counted again.
+    /// Number of attributes in the layers and the large object, repeated names counted again.
     laid: usize,
     whole: OnceLock<Arc<Compound>>,
 }
@@ -40,15 +40,15 @@ impl Layered {
         if layer.inner.is_some() || size > MAX_LAYER || large.laid() < WORTH_IT {
             return None;
         }
-        // When there is as much in the layers as inside them, it is time to write it all out: so the work for each layer
-        // is the same on average, and a look never costs much more than the object is large.
+        // The object is written out when the layers are as large as the ground: so the work for each layer is the same
+        // on average, and an access never costs much more than the object is large.
         let large = if large.laid() + size > 2 * large.ground.len() + WORTH_IT { large.written_out() } else { large };
         let laid = large.laid() + size;
         let Large { inner, ground } = large;
         Some(Layered { layer: layer.ground, wins, inner, ground, laid, whole: OnceLock::new() })
     }
 
-    /// How many attributes it has, at most.
+    /// Maximum number of its attributes.
     pub(super) fn laid(&self) -> usize {
         self.laid
     }
@@ -57,7 +57,7 @@ impl Layered {
     pub(super) fn whole(&self) -> &Arc<Compound> {
         self.whole.get_or_init(|| {
             let mut ground = &self.ground;
-            // What counts more than the ground, the outermost most; what counts less, the outermost least.
+            // Layers over the ground, the outermost first; layers under it, the outermost last.
             let (mut above, mut below) = (Vec::new(), Vec::new());
             let mut next = Some(self);
             while let Some(layered) = next {
@@ -148,9 +148,8 @@ mod tests {
     }
 
     fn merged(args: &[Value]) -> Value {
-        static MERGE: LazyLock<Function> = LazyLock::new(|| {
-            functions::all().into_iter().find(|f| f.signature.name == "merge").expect("merge is there")
-        });
+        static MERGE: LazyLock<Function> =
+            LazyLock::new(|| functions::all().into_iter().find(|f| f.signature.name == "merge").expect("merge exists"));
         MERGE.call(args).expect("objects can be merged")
     }
 

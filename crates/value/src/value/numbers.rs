@@ -19,6 +19,11 @@ impl Value {
         let is_negative_zero = |number: &Number| number.is_zero() && number.is_negative();
         if self.has_number(&is_negative_zero) { with_one_zero(self) } else { self.clone() }
     }
+
+    /// Whether any part of it is a number. Equal numbers can differ in their text.
+    pub fn has_numbers(&self) -> bool {
+        self.has_number(&|_| true)
+    }
 }
 
 impl Value {

@@ -7,12 +7,12 @@ use super::node::{Kind, Node};
 use super::sequence::{align, matches, share_a_line};
 use super::{Paths, Step};
 
-/// What becomes of one value: two trees, and what is known about the place they are at.
+/// The action for one value: two trees, and what is known about their position.
 #[derive(Clone, Debug)]
 pub(crate) struct Change<'a> {
-    /// What is there before, if there is a place for it.
+    /// The value before, if the position exists.
     pub(crate) before: Option<&'a Node>,
-    /// What is there after, if there is a place for it.
+    /// The value after, if the position exists.
     pub(crate) after: Option<&'a Node>,
     /// A null is the same as not being there.
     pub(crate) implicit: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Change<'a> {
     pub(crate) relevant: Paths<'a>,
 }
 
-/// What is not known after.
+/// Unknown parts of the value after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
     /// As in the tree.
@@ -37,9 +37,9 @@ pub(crate) enum Unknown {
     Attributes,
 }
 
-/// What a value is to the schema.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Described {
+/// Role of a value in the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Described {
     /// A value of a type.
     Value,
     /// The object of a block.
@@ -48,7 +48,7 @@ pub(super) enum Described {
     NestedAttribute,
 }
 
-/// What becomes of one value, ready to be shown.
+/// The change of one value, ready to be shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Diff<'a> {
     pub(crate) step: Step,
@@ -57,19 +57,19 @@ pub(crate) struct Diff<'a> {
     pub(crate) shape: Shape<'a>,
 }
 
-/// How a value is shown.
+/// Form of a shown value.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape<'a> {
     /// A text, number, truth value or null.
     Atom { before: Option<&'a Node>, after: Option<&'a Node>, is_text: bool },
     /// Elements in order. If it is nested, those around a change are not shown.
-    List { items: Vec<Diff<'a>>, nested: bool },
+    List { items: Vec<Diff<'a>>, described: Described },
     /// Elements in any order.
-    Set { items: Vec<Diff<'a>>, nested: bool },
+    Set { items: Vec<Diff<'a>>, described: Described },
     /// Elements with keys.
-    Map { items: Vec<(EcoString, Diff<'a>)>, nested: bool },
+    Map { items: Vec<(EcoString, Diff<'a>)>, described: Described },
     /// Attributes.
-    Object { items: Vec<(EcoString, Diff<'a>)>, nested: bool },
+    Object { items: Vec<(EcoString, Diff<'a>)>, described: Described },
     /// Attributes and blocks.
     Block { attributes: Vec<(EcoString, Diff<'a>)>, blocks: Vec<Blocks<'a>> },
     /// It must not be shown.
@@ -78,7 +78,7 @@ pub(crate) enum Shape<'a> {
     Unknown { before: Option<Box<Diff<'a>>> },
     /// It becomes something else.
     Other { before: Box<Diff<'a>>, after: Box<Diff<'a>> },
-    /// It is given to the provider and kept nowhere.
+    /// It is passed to the provider and not stored.
     WriteOnly,
 }
 
@@ -231,8 +231,7 @@ impl<'a> Change<'a> {
         Diff { step, replace: self.replace.end_here(), shape }
     }
 
-    /// What is shown of something that must not be shown or is not known, if it is one of that; `inner` says what would
-    /// be shown else.
+    /// The replacement of a value that is sensitive or unknown, if it is one; `inner` is shown otherwise.
     pub(super) fn veiled(&self, described: Described, inner: impl Fn(&Change<'a>) -> Diff<'a>) -> Option<Diff<'a>> {
         let (before, after) = (self.sensitive_before(), self.sensitive_after());
         if before || after {
@@ -275,7 +274,7 @@ impl<'a> Change<'a> {
             }
             TypeKind::Set(element) => {
                 let (step, items) = self.set(|child| child.by_type(element));
-                self.diff(step, Shape::Set { items, nested: false })
+                self.diff(step, Shape::Set { items, described: Described::Value })
             }
             TypeKind::Tuple(elements) => {
                 let mut step = self.step_of_whole();
@@ -285,16 +284,16 @@ impl<'a> Change<'a> {
                     item
                 });
                 let items = items.collect();
-                self.diff(step, Shape::List { items, nested: false })
+                self.diff(step, Shape::List { items, described: Described::Value })
             }
             TypeKind::Map(element) => {
                 let (step, items) = self.mapping(|_, child| child.by_type(element));
-                self.diff(step, Shape::Map { items, nested: false })
+                self.diff(step, Shape::Map { items, described: Described::Value })
             }
             TypeKind::Object(attrs) => {
                 let attrs = attrs.iter().map(|attr| (&attr.name, &attr.ty));
                 let (step, items) = self.attributes(attrs, |child, ty, _| child.by_type(ty));
-                self.diff(step, Shape::Object { items, nested: false })
+                self.diff(step, Shape::Object { items, described: Described::Value })
             }
         }
     }
@@ -326,7 +325,7 @@ impl<'a> Change<'a> {
             }
             Kind::Members => {
                 let (step, items) = self.mapping(|_, child| child.by_look());
-                self.diff(step, Shape::Object { items, nested: false })
+                self.diff(step, Shape::Object { items, described: Described::Value })
             }
         }
     }
@@ -353,7 +352,7 @@ impl<'a> Change<'a> {
             step = step.and(item.step);
             items.push(item);
         });
-        self.diff(step, Shape::List { items, nested: false })
+        self.diff(step, Shape::List { items, described: Described::Value })
     }
 
     /// Elements that are the same in both, or are on one side only.
@@ -384,7 +383,7 @@ impl<'a> Change<'a> {
         (step, items)
     }
 
-    /// Attributes that a type or schema lists. Those that are null before and after do not count.
+    /// Attributes that a type or schema lists. Those that are null before and after are skipped.
     pub(super) fn attributes<'s, T>(
         &self,
         attributes: impl Iterator<Item = (&'s EcoString, T)>,

@@ -4,11 +4,11 @@ use ecow::EcoString;
 
 use super::node::{Data, Node};
 
-/// How deep arrays and objects may be nested.
+/// Maximum nesting of arrays and objects.
 const MAX_DEPTH: usize = 500;
 
 /// The array or object that a text holds. Numbers stay as they are written.
-pub(super) fn parse(text: &str) -> Option<Node> {
+pub(crate) fn parse(text: &str) -> Option<Node> {
     if !text.starts_with(['{', '[']) {
         return None;
     }
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
             });
         }
     }
-    /// What follows `\u`. Halves of a pair that stand alone become a replacement character.
+    /// The digits after `\u`. Unpaired surrogates become a replacement character.
     fn unicode(&mut self) -> Option<char> {
         let first = self.code_unit()?;
         if !(0xd800..0xdc00).contains(&first) {

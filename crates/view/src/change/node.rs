@@ -13,7 +13,7 @@ pub(crate) struct Node {
     pub(crate) sensitive: bool,
 }
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
     Null,
@@ -105,10 +105,11 @@ impl Node {
                 Data::Members(names.zip(items).map(|(name, item)| (name.clone(), child(&name, item))).collect())
             }
         };
-        Node { data, sensitive: value.marks().has_sensitive() }
+        let marks = value.marks();
+        Node { data, sensitive: marks.has_sensitive() || marks.has_ephemeral() }
     }
 
-    /// There is nothing in it that could be looked at: null, or not known.
+    /// It has no parts to show: null, or unknown.
     pub(crate) fn is_nothing(&self) -> bool {
         matches!(self.data, Data::Null | Data::Unknown)
     }
@@ -149,8 +150,8 @@ impl Node {
         }
     }
 
-    /// Whether two values are the same as far as they are known: what is unknown is null in a sequence and is not
-    /// there among members.
+    /// Whether two values are the same as far as they are known: an unknown value is null in a sequence and is missing
+    /// among members.
     pub(crate) fn same(&self, other: &Node) -> bool {
         match (&self.data, &other.data) {
             (Data::Bool(a), Data::Bool(b)) => a == b,

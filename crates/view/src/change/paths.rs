@@ -2,7 +2,7 @@
 
 use yuba_value::{Path, PathStep};
 
-/// What is left of some paths at one place of a value.
+/// The remainder of some paths at one position in a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Paths<'a> {
     /// Everything is meant, wherever it is.

@@ -7,19 +7,19 @@ use yuba_syntax::lexer::is_identifier;
 use yuba_value::quote;
 
 use super::Step;
-use super::compare::{Blocks, Diff, Shape};
+use super::compare::{Blocks, Described, Diff, Shape};
 use crate::paint::{GREEN, GREY, Paint, RED, YELLOW};
 
-/// How a difference is shown.
+/// Settings for showing a difference.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
     pub(crate) paint: Paint,
     pub(crate) show_sensitive: bool,
     /// Without symbols at the left.
     pub(crate) no_symbols: bool,
-    /// What goes is not followed by `-> null`.
+    /// Removed values are not followed by `-> null`.
     pub(crate) no_null: bool,
-    /// What does not change is shown too.
+    /// Unchanged values are shown too.
     pub(crate) show_kept: bool,
     /// It is the reason for a replacement, independent of the difference.
     pub(crate) replace: bool,
@@ -63,8 +63,8 @@ impl Options {
         }
         format!(" {}", self.paint.with(GREY, "-> null"))
     }
-    pub(super) fn replace_note(self, replace: bool) -> String {
-        if !replace && !self.replace {
+    pub(super) fn replace_note(self) -> String {
+        if !self.replace {
             return String::new();
         }
         format!(" {}", self.paint.with(RED, "# forces replacement"))
@@ -84,23 +84,27 @@ pub(crate) fn attribute_name(name: &str) -> EcoString {
 }
 
 /// Attributes that are shown even if they do not change, so that people know what they are looking at.
-fn is_important(name: &str) -> bool {
+pub(crate) fn is_important(name: &str) -> bool {
     matches!(name, "id" | "name" | "tags")
 }
 
 impl Diff<'_> {
+    pub(super) fn replace_note(&self, options: Options) -> String {
+        Options { replace: self.replace || options.replace, ..options }.replace_note()
+    }
+
     /// At a level of indentation; the first line has no indentation and the last one no line end.
     pub(crate) fn write(&self, out: &mut String, level: usize, options: Options) {
-        let (note, null) = (options.replace_note(self.replace), options.null_suffix(self.step));
+        let (note, null) = (self.replace_note(options), options.null_suffix(self.step));
         match &self.shape {
             Shape::Atom { before, after, is_text: false } => self.write_atom(out, *before, *after, options),
             Shape::Atom { before, after, is_text: true } => self.write_text(out, *before, *after, level, options),
-            Shape::List { items, nested } => self.write_list(out, items, *nested, level, options),
-            Shape::Set { items, nested } => self.write_set(out, items, *nested, level, options),
-            Shape::Map { items, nested } => self.write_map(out, items, *nested, level, options),
-            Shape::Object { items, nested } => self.write_object(out, items, *nested, level, options),
+            Shape::List { items, described } => self.write_list(out, items, *described, level, options),
+            Shape::Set { items, described } => self.write_set(out, items, *described, level, options),
+            Shape::Map { items, described } => self.write_map(out, items, *described, level, options),
+            Shape::Object { items, described } => self.write_object(out, items, *described, level, options),
             Shape::Block { attributes, blocks } => self.write_block(out, attributes, blocks, level, options),
-            Shape::Sensitive { is_block: true, .. } => write_secret_block(out, self.replace, level, options),
+            Shape::Sensitive { is_block: true, .. } => write_secret_block(out, &note, level, options),
             Shape::Sensitive { inner, .. } if options.show_sensitive => inner.write(out, level, options),
             Shape::Sensitive { .. } => {
                 let _ = write!(out, "(sensitive value){null}{note}");
@@ -143,8 +147,8 @@ impl Diff<'_> {
         let _ = writeln!(out, "  # {second}{unchanged}");
     }
 
-    fn write_list(&self, out: &mut String, items: &[Diff<'_>], nested: bool, level: usize, options: Options) {
-        let (note, null) = (options.replace_note(self.replace), options.null_suffix(self.step));
+    fn write_list(&self, out: &mut String, items: &[Diff<'_>], described: Described, level: usize, options: Options) {
+        let (note, null) = (self.replace_note(options), options.null_suffix(self.step));
         if items.is_empty() {
             let _ = write!(out, "[]{null}{note}");
             return;
@@ -162,7 +166,7 @@ impl Diff<'_> {
             }
             show_next = false;
             let mut item_options = changed;
-            if !nested {
+            if described != Described::NestedAttribute {
                 // The elements right before and after a change show where in the list it is.
                 if hidden > 1 {
                     write_hidden(out, "element", hidden - 1, level + 1, options);
@@ -182,9 +186,10 @@ impl Diff<'_> {
         close(out, "]", &null, level, options);
     }
 
-    fn write_set(&self, out: &mut String, items: &[Diff<'_>], nested: bool, level: usize, options: Options) {
+    fn write_set(&self, out: &mut String, items: &[Diff<'_>], described: Described, level: usize, options: Options) {
+        let nested = described == Described::NestedAttribute;
         // Each element of a nested one has the comment.
-        let note = options.replace_note(self.replace && !nested);
+        let note = if nested { options.replace_note() } else { self.replace_note(options) };
         let null = options.null_suffix(self.step);
         if items.is_empty() {
             let _ = write!(out, "[]{null}{note}");
@@ -217,11 +222,12 @@ impl Diff<'_> {
         &self,
         out: &mut String,
         items: &[(EcoString, Diff<'_>)],
-        nested: bool,
+        described: Described,
         level: usize,
         options: Options,
     ) {
-        let note = options.replace_note(self.replace && !nested);
+        let nested = described == Described::NestedAttribute;
+        let note = if nested { options.replace_note() } else { self.replace_note(options) };
         let null = options.null_suffix(self.step);
         if items.is_empty() {
             let _ = write!(out, "{{}}{null}{note}");
@@ -249,17 +255,22 @@ impl Diff<'_> {
         &self,
         out: &mut String,
         items: &[(EcoString, Diff<'_>)],
-        nested: bool,
+        described: Described,
         level: usize,
         options: Options,
     ) {
-        let (note, null) = (options.replace_note(self.replace), options.null_suffix(self.step));
+        let (note, null) = (self.replace_note(options), options.null_suffix(self.step));
         if items.is_empty() {
             let _ = write!(out, "{{}}{null}{note}");
             return;
         }
         let _ = writeln!(out, "{{{note}");
-        write_attributes(out, items, level + 1, Options { no_null: !nested, ..options.inside() });
+        write_attributes(
+            out,
+            items,
+            level + 1,
+            Options { no_null: described != Described::NestedAttribute, ..options.inside() },
+        );
         close(out, "}", &null, level, options);
     }
 
@@ -271,7 +282,7 @@ impl Diff<'_> {
         level: usize,
         options: Options,
     ) {
-        let note = options.replace_note(self.replace);
+        let note = self.replace_note(options);
         if attributes.is_empty() && blocks.is_empty() {
             let _ = write!(out, "{{}}{note}");
             return;
@@ -313,15 +324,15 @@ impl Diff<'_> {
 }
 
 impl Blocks<'_> {
-    /// Secrecy of all of them counts for each that is there.
-    fn is_secret(&self, block: &Diff<'_>) -> bool {
+    /// Sensitivity of all of them applies to each of them.
+    pub(crate) fn is_secret(&self, block: &Diff<'_>) -> bool {
         match block.step {
             Step::Create => self.sensitive_after,
             Step::Delete => self.sensitive_before,
             Step::Update | Step::Keep => self.sensitive_before || self.sensitive_after,
         }
     }
-    fn step(&self, block: &Diff<'_>) -> Step {
+    pub(crate) fn step(&self, block: &Diff<'_>) -> Step {
         let changes = self.is_secret(block) && self.sensitive_before != self.sensitive_after;
         if block.step == Step::Keep && changes { Step::Update } else { block.step }
     }
@@ -394,8 +405,8 @@ fn close(out: &mut String, bracket: &str, null: &str, level: usize, options: Opt
     let _ = write!(out, "{}{bracket}{null}", options.symbol(Step::Keep));
 }
 
-fn write_secret_block(out: &mut String, replace: bool, level: usize, options: Options) {
-    let _ = writeln!(out, "{{{}", options.replace_note(replace));
+fn write_secret_block(out: &mut String, note: &str, level: usize, options: Options) {
+    let _ = writeln!(out, "{{{note}");
     for line in [
         "  # At least one attribute in this block is (or was) sensitive,\n",
         "  # so its contents will not be displayed.\n",

@@ -16,7 +16,7 @@ impl<'a> Change<'a> {
         }
         let mut step = self.step_of_whole();
         let mut attributes: Vec<(EcoString, Diff<'a>)> = Vec::with_capacity(schema.attributes().len());
-        // What happens with an attribute that is kept nowhere is what happens with the rest.
+        // The action of a write-only attribute follows from the other attributes.
         for write_only in [false, true] {
             for (name, attribute) in schema.attributes().iter().filter(|(_, a)| a.write_only == write_only) {
                 let child = self.block_attribute(name);
@@ -85,25 +85,25 @@ impl<'a> Change<'a> {
                     child.by_attribute(attribute, step)
                 });
                 items.sort_by(|(a, _), (b, _)| a.cmp(b));
-                self.diff(step, Shape::Object { items, nested: true })
+                self.diff(step, Shape::Object { items, described: Described::NestedAttribute })
             }
             Nesting::Map => {
                 let (step, items) = self.mapping(|_, child| object(child));
-                self.diff(step, Shape::Map { items, nested: true })
+                self.diff(step, Shape::Map { items, described: Described::NestedAttribute })
             }
             Nesting::List => {
                 let items: Vec<Diff<'a>> = self.by_position().iter().map(object).collect();
                 let step = items.iter().fold(self.step_of_whole(), |step, item| step.and(item.step));
-                self.diff(step, Shape::List { items, nested: true })
+                self.diff(step, Shape::List { items, described: Described::NestedAttribute })
             }
             Nesting::Set => {
                 let (step, items) = self.set(object);
-                self.diff(step, Shape::Set { items, nested: true })
+                self.diff(step, Shape::Set { items, described: Described::NestedAttribute })
             }
         }
     }
 
-    /// Elements with the same place.
+    /// Elements with the same position.
     fn by_position(&self) -> Vec<Change<'a>> {
         let (before, after) = self.sequences();
         let within = |at: usize, items: &[Node]| (at < items.len()).then_some(at);
@@ -133,7 +133,7 @@ impl<'a> Change<'a> {
         (step, items)
     }
 
-    /// How many there will be is not known: those that are there, and where there are none, one that is not known.
+    /// Their number is unknown: the existing ones, or one unknown element if they are missing.
     fn by_unknown_blocks(&self, schema: &NestedBlock) -> (Step, Vec<(Option<EcoString>, Diff<'a>)>) {
         let items: Vec<(Option<EcoString>, Change<'a>)> = match schema.nesting {
             Nesting::Single | Nesting::Group if self.nothing_before() => Vec::new(),

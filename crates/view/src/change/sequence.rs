@@ -1,15 +1,15 @@
-//! Which elements of two sequences correspond.
+//! Corresponding elements of two sequences.
 
 use std::collections::{HashMap, HashSet};
 
 use super::node::Node;
 
-/// How many pairs of elements are compared at most. Beyond that only elements that are there once are looked at.
+/// Number of pairs of elements that are compared at most. Beyond that only unique elements are compared.
 const MAX_PAIRS: usize = 1 << 22;
 
 /// Calls `visit` for every element of two sequences: with both positions where elements correspond, and with one of them
 /// where an element is on one side only. `alike` says which different elements are worth being shown as one that changed.
-pub(super) fn align<T>(
+pub(crate) fn align<T>(
     before: &[T],
     after: &[T],
     key: impl Fn(&T) -> String,
@@ -117,7 +117,7 @@ fn unique(old: &[u32], new: &[u32]) -> Vec<u32> {
     let places = old.iter().filter(|item| in_old[*item].is_some());
     let places: Vec<(u32, usize)> =
         places.filter_map(|item| Some((*item, in_new.get(item).copied().flatten()?))).collect();
-    // Piles of increasing place; each entry knows the top of the pile before it.
+    // Piles of increasing position; each entry knows the top of the pile before it.
     let mut tops: Vec<usize> = Vec::new();
     let mut previous: Vec<Option<usize>> = Vec::with_capacity(places.len());
     for (at, (_, index)) in places.iter().enumerate() {
@@ -138,7 +138,7 @@ fn unique(old: &[u32], new: &[u32]) -> Vec<u32> {
     found
 }
 
-/// For each element of the first set its place in the second one, if it is there.
+/// For each element of the first set its position in the second one, if it has it.
 pub(super) fn matches(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
     let key = |item: &Node| {
         let mut key = String::from(if item.sensitive { "s" } else { "" });

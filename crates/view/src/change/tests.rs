@@ -253,7 +253,7 @@ fn blocks() {
                     # (2 unchanged blocks hidden)
                 }"#]],
     );
-    // Which blocks there will be is not known.
+    // The blocks are unknown.
     check(
         schema,
         r#"{"id": "i", "one": null, "many": [{"a": "x", "b": 1}], "any": [], "by": {}}"#,

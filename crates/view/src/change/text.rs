@@ -14,7 +14,7 @@ use super::{Step, json_text};
 use crate::diagnostic::visible_in_line;
 use crate::paint::GREY;
 
-/// What a text is for people.
+/// Form of a string for people.
 enum Reading<'a> {
     Null,
     Line(&'a str),
@@ -41,7 +41,7 @@ impl Reading<'_> {
     }
     fn lines(&self) -> Vec<&str> {
         match self {
-            // Quirk: what is not there is the line `null`, as is seen where it is replaced by several lines.
+            // Quirk: a missing string is the line `null`, as is seen where it is replaced by several lines.
             Reading::Null => vec!["null"],
             Reading::Line(text) | Reading::Lines(text) => text.split('\n').collect(),
             Reading::Json(_) => Vec::new(),
@@ -56,7 +56,7 @@ impl Diff<'_> {
             Some(Data::Number(number)) => number.clone(),
             _ => options.paint.with(GREY, "null").as_ref().into(),
         };
-        let note = options.replace_note(self.replace);
+        let note = self.replace_note(options);
         let _ = match self.step {
             Step::Create => write!(out, "{}{note}", shown(after)),
             Step::Keep => write!(out, "{}{note}", shown(before)),
@@ -73,7 +73,7 @@ impl Diff<'_> {
         level: usize,
         options: Options,
     ) {
-        let note = options.replace_note(self.replace);
+        let note = self.replace_note(options);
         let null = options.null_suffix(self.step);
         let one = match self.step {
             Step::Create | Step::Keep => after,
@@ -122,7 +122,7 @@ impl Diff<'_> {
             }
             (before @ (Reading::Null | Reading::Line(_)), after @ (Reading::Null | Reading::Line(_))) => {
                 let (before, after) = (before.simple(options), after.simple(options));
-                let _ = write!(out, "{before} {} {after}{}", options.arrow(), options.replace_note(self.replace));
+                let _ = write!(out, "{before} {} {after}{}", options.arrow(), self.replace_note(options));
             }
             (before, after) => {
                 let (before, after) = (before.lines(), after.lines());
@@ -153,7 +153,7 @@ impl Diff<'_> {
         level: usize,
         options: Options,
     ) {
-        let _ = writeln!(out, "<<-EOT{}", options.replace_note(self.replace));
+        let _ = writeln!(out, "<<-EOT{}", self.replace_note(options));
         for (step, line) in lines {
             indent(out, level + 1);
             let line = if options.visible { visible_in_line(line) } else { line.into() };
@@ -174,7 +174,7 @@ impl Diff<'_> {
         let diff = Change { implicit: false, ..Change::new(before, after) }.by_look();
         let spacing_only = diff.step == Step::Keep && self.step == Step::Update;
         let inside = Options { no_null: true, show_kept: options.show_kept || spacing_only, ..options.inside() };
-        let replace = if spacing_only { String::new() } else { options.replace_note(self.replace) };
+        let replace = if spacing_only { String::new() } else { self.replace_note(options) };
         let spacing = match (spacing_only, self.replace) {
             (false, _) => "",
             (true, false) => " # whitespace changes",

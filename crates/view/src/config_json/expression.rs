@@ -92,14 +92,14 @@ pub(super) struct Expressions<'e> {
     pub(super) module: &'e Module,
 }
 
-/// What stands under one name.
+/// The member of a name.
 enum Entry {
     Attribute(std::sync::Arc<Expr>),
     Blocks(Vec<Block>),
 }
 
 impl Expressions<'_> {
-    /// As a member that is left out if there are none.
+    /// As a member that is left out if it is empty.
     pub(super) fn write(self, members: &mut Members<'_>, name: &str) {
         members.if_written(name, |out| self.object(out));
     }

@@ -116,7 +116,7 @@ impl ProviderConfigs {
         self.0.get(key).and_then(|entry| entry.source.as_deref()).unwrap_or(key)
     }
 
-    /// As a member that is left out if there are none.
+    /// As a member that is left out if it is empty.
     pub(super) fn write(
         &self,
         members: &mut Members<'_>,

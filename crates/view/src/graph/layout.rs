@@ -1,9 +1,9 @@
-//! Where things are in a picture: what something depends on is to its left, and each module has a rectangle of its own with
-//! the rectangles of the modules it calls inside.
+//! Positions in a picture: dependencies of a node are to its left, and each module has a rectangle of its own with the
+//! rectangles of the modules it calls inside.
 //!
-//! Columns are by the longest way to something that depends on nothing. Modules are stacked, so that their rectangles never
-//! overlap; in each, the things of a column are ordered by where their neighbours are. Linear in things and edges, but for
-//! sorting.
+//! Columns are by the longest path to a node without dependencies. Modules are stacked, so that their rectangles never
+//! overlap; in each, the nodes of a column are ordered by the positions of their neighbours. Linear in nodes and edges,
+//! but for sorting.
 
 use super::picture::Picture;
 use super::ranks;
@@ -36,7 +36,7 @@ impl Rect {
     }
 }
 
-/// Where everything is.
+/// Positions of all nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     /// The nodes.
@@ -65,7 +65,7 @@ pub fn layout(picture: &Picture) -> Layout {
     let mut layout =
         Layout { things: vec![Rect::default(); count], groups: vec![Rect::default(); picture.groups.len()] };
     place_columns(picture, &columns, deepest, &mut layout);
-    // Things of a module in one column, in order.
+    // Nodes of a module in one column, in order.
     let mut order: Vec<u32> = (0..count as u32).collect();
     let position = |at: &u32| (picture.things[*at as usize].group, columns[*at as usize]);
     order.sort_by_key(position);
@@ -90,7 +90,7 @@ pub fn layout(picture: &Picture) -> Layout {
     layout
 }
 
-/// How many modules are around each module. Callers come before what they call.
+/// Number of modules around each module. Callers come before the modules they call.
 fn depths(picture: &Picture) -> Vec<u32> {
     let mut depths = Vec::with_capacity(picture.groups.len());
     for group in &picture.groups {

@@ -19,7 +19,7 @@ struct Builder<'a> {
     providers: BTreeMap<String, (u32, Vec<u32>)>,
     /// Resources of the configuration.
     resources: HashMap<ConfigResource, u32>,
-    /// What can be left out where nothing needs it, while applying.
+    /// Vertices that can be left out without dependents, while applying.
     kinds: HashMap<u32, Kind>,
 }
 
@@ -39,7 +39,7 @@ enum Kind {
     Other,
 }
 
-/// What is planned, in which order.
+/// Planned vertices, in order.
 pub fn planning(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> Graph {
     let mut builder = Builder::new(tree);
     builder.configuration(graph, CheckReports::Shown);
@@ -47,7 +47,7 @@ pub fn planning(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> Graph
     builder.finish()
 }
 
-/// What is destroyed, in which order.
+/// Destroyed vertices, in order.
 pub fn destroying(tree: &ConfigTree, state: &State) -> Graph {
     let mut builder = Builder::new(tree);
     let mut by_resource: HashMap<ConfigResource, Vec<u32>> = HashMap::new();
@@ -84,7 +84,7 @@ pub fn destroying(tree: &ConfigTree, state: &State) -> Graph {
     builder.finish()
 }
 
-/// What is done by a plan, in which order.
+/// Actions of a plan, in order.
 pub fn applying(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State, plan: Option<&Plan>) -> Graph {
     let mut builder = Builder::new(tree);
     builder.configuration(graph, CheckReports::Hidden);
@@ -214,7 +214,7 @@ impl<'a> Builder<'a> {
         at
     }
 
-    /// What is in the state only.
+    /// Objects that are only in the state.
     fn leftovers(&mut self, state: &State) {
         for (addr, resource, instance) in state.instances() {
             let config = resource.addr.config();

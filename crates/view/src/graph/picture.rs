@@ -1,5 +1,5 @@
-//! What a picture shows: the objects of a configuration that somebody wrote, without what stands between them in the order
-//! of evaluation.
+//! Content of a picture: the declared objects of a configuration, without the internal vertices between them in the
+//! order of evaluation.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use yuba_eval::graph::{RefGraph, Vertex};
 
 use super::reduce;
 
-/// What kind of object something is.
+/// Kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A managed resource.
@@ -49,9 +49,9 @@ impl Kind {
 /// An object.
 #[derive(Clone, Debug)]
 pub struct Thing {
-    /// What it is called in its module.
+    /// Its name in its module.
     pub label: String,
-    /// What kind it is.
+    /// Its kind.
     pub kind: Kind,
     /// The module it is in, by number.
     pub group: u32,
@@ -108,7 +108,7 @@ pub fn picture(graph: &RefGraph<'_>, tree: &ConfigTree) -> Picture {
         places.push(Some(picture.things.len() as u32));
         picture.things.push(Thing { label, kind, group: node.module.0 });
     }
-    // What is not shown stands for what it depends on. Everything comes after what it depends on.
+    // A hidden vertex stands for its dependencies. Every vertex comes after its dependencies.
     let mut behind: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); graph.nodes.len()];
     picture.edges = vec![Vec::new(); picture.things.len()];
     for at in graph.components().into_iter().flatten() {

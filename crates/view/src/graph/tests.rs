@@ -38,7 +38,7 @@ fn edges_that_follow_from_others_go() {
 }
 
 #[test]
-fn nothing_overlaps_and_modules_hold_what_is_theirs() {
+fn nothing_overlaps_and_modules_contain_their_nodes() {
     let groups = [("", None), ("module.m", Some(0)), ("module.m.module.n", Some(1)), ("module.o", Some(0))];
     let groups: Vec<Group> = groups.into_iter().map(|(title, parent)| Group { title: title.into(), parent }).collect();
     let count = 40_u32;

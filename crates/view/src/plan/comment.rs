@@ -76,13 +76,30 @@ fn replacement(change: &ResourceChange, head: &str, paint: Paint) -> String {
 }
 
 fn write_reason(out: &mut String, change: &ResourceChange, destroy_false: &str) {
+    // Quirk: these lines begin in another way.
+    let forgotten = match (change.action, change.reason) {
+        (Action::Forget, ActionReason::ForgotBecauseDestroyFalseInState) => {
+            Some("was configured before this resource was removed from the configuration")
+        }
+        (Action::Forget, ActionReason::ForgotBecauseDestroyFalseInConfig) => Some("is set in the configuration"),
+        _ => None,
+    };
+    if let Some(why) = forgotten {
+        let _ = write!(out, " \n (because {destroy_false} {why})");
+    } else if let Some(reason) = reason(change) {
+        let _ = write!(out, "\n  # ({reason})");
+    }
+}
+
+/// Reason why an object is read during apply or destroyed, as a sentence part.
+pub(crate) fn reason(change: &ResourceChange) -> Option<String> {
     let resource = &change.addr.resource;
     let key = match &change.addr.key {
         Some(InstanceKey::Int(key)) => key.to_string(),
         Some(InstanceKey::String(key)) => yuba_value::json::quote(key),
         None => String::new(),
     };
-    let reason = match (change.action, change.reason) {
+    Some(match (change.action, change.reason) {
         (Action::Read, ActionReason::ReadBecauseConfigUnknown) => "config refers to values not yet known".to_owned(),
         (Action::Read, ActionReason::ReadBecauseDependencyPending) => {
             "depends on a resource or a module with changes pending".to_owned()
@@ -115,21 +132,8 @@ fn write_reason(out: &mut String, change: &ResourceChange, destroy_false: &str) 
         }
         (Action::Delete, ActionReason::DeleteBecauseEachKey) => format!("because key [{key}] is not in for_each map"),
         (Action::Delete, ActionReason::DeleteBecauseEnabledFalse) => "because enabled is false".to_owned(),
-        // Quirk: these lines begin in another way.
-        (Action::Forget, ActionReason::ForgotBecauseDestroyFalseInState) => {
-            let _ = write!(
-                out,
-                " \n (because {destroy_false} was configured before this resource was removed from the configuration)"
-            );
-            return;
-        }
-        (Action::Forget, ActionReason::ForgotBecauseDestroyFalseInConfig) => {
-            let _ = write!(out, " \n (because {destroy_false} is set in the configuration)");
-            return;
-        }
-        _ => return,
-    };
-    let _ = write!(out, "\n  # ({reason})");
+        _ => return None,
+    })
 }
 
 fn write_import(out: &mut String, importing: &Importing) {

@@ -1,4 +1,4 @@
-//! How much of what a plan does.
+//! Counts of the actions of a plan.
 
 use yuba_plan::{Action, ResourceChange};
 
@@ -35,14 +35,14 @@ impl PlanCounts {
     pub(super) fn any(&self) -> bool {
         self.legend().next().is_some()
     }
-    /// What is done, and how often.
+    /// Actions, and their number.
     pub(super) fn legend(&self) -> impl Iterator<Item = (Action, usize)> {
         LEGEND.into_iter().zip(self.by_action).filter(|(_, count)| *count > 0)
     }
     fn sum(&self, actions: &[Action]) -> usize {
         self.legend().filter(|(action, _)| actions.contains(action)).map(|(_, count)| count).sum()
     }
-    /// What follows `Plan:`.
+    /// The text after `Plan:`.
     pub(super) fn sentence(&self) -> String {
         use Action::{Create, CreateThenDelete, Delete, DeleteThenCreate, Forget, ForgetThenCreate, Update};
         let add = self.sum(&[Create, DeleteThenCreate, CreateThenDelete, ForgetThenCreate]);

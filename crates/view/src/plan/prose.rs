@@ -3,7 +3,7 @@
 use yuba_plan::{Mode, Plan};
 use yuba_value::quote;
 
-use super::Look;
+use super::{Drift, Look};
 use crate::paint::{CYAN, GREEN, GREY, RED};
 use crate::wrap::wrap;
 
@@ -15,7 +15,7 @@ pub(super) fn rule(look: Look) -> String {
     if look.width <= 1 {
         return "\n".to_owned();
     }
-    format!("\n{}", look.paint().with(GREY, &"─".repeat(look.width - 1)))
+    look.paint().with(GREY, &format!("\n{}", "─".repeat(look.width - 1))).into_owned()
 }
 
 /// Lines that begin with a space stay as they are. Ends with a line end.
@@ -68,7 +68,7 @@ pub(super) fn drift_tail(mode: Mode, look: Look) -> String {
     wrapped(text, look)
 }
 
-pub(super) fn no_changes(plan: &Plan, has_drift: bool, look: Look) -> String {
+pub(super) fn no_changes(plan: &Plan, drift: Drift, look: Look) -> String {
     let paint = look.paint();
     if plan.errored {
         let (title, text) = (
@@ -85,13 +85,13 @@ pub(super) fn no_changes(plan: &Plan, has_drift: bool, look: Look) -> String {
     let text = match plan.mode {
         Mode::RefreshOnly => "The state matches remote objects.",
         Mode::Destroy => "The state contains no objects, or all of them were deleted outside of Yuba.",
-        Mode::Normal if has_drift && plan.can_apply() => {
+        Mode::Normal if drift == Drift::Shown && plan.can_apply() => {
             "The configuration matches these differences. Apply this plan to store them in the state. No remote object changes."
         }
-        Mode::Normal if has_drift && look.in_automation => {
+        Mode::Normal if drift == Drift::Shown && look.in_automation => {
             "The configuration matches these differences. To store them in the state, create and apply a refresh-only plan."
         }
-        Mode::Normal if has_drift => {
+        Mode::Normal if drift == Drift::Shown => {
             "The configuration matches these differences. To store them in the state, create and apply a refresh-only plan:\n  \
              yuba apply -refresh-only"
         }

@@ -8,7 +8,7 @@ use crate::diagnostic_json;
 use crate::json::JsonValue;
 use crate::snippet::Excerpts;
 
-/// What a line is about.
+/// Subject of a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
     /// The file.
@@ -33,7 +33,7 @@ fn line(level: &str, message: &str, about: About<'_>, members: Vec<(&str, JsonVa
     format!("{}\n", JsonValue::object(all).compact_plain())
 }
 
-/// What will be tested: files and the names of their runs.
+/// Files to test and the names of their runs.
 pub fn abstract_of(files: &[(String, Vec<String>)], about: About<'_>) -> String {
     let runs: usize = files.iter().map(|(_, runs)| runs.len()).sum();
     let noun = |count: usize, one: &str| if count == 1 { one.to_owned() } else { format!("{one}s") };
@@ -51,7 +51,7 @@ pub fn abstract_of(files: &[(String, Vec<String>)], about: About<'_>) -> String 
     line("info", &message, about, members)
 }
 
-/// How a file ended.
+/// Result of a file.
 pub fn file(name: &str, status: TestResult, about: About<'_>) -> String {
     let about = About { file: Some(name), ..about };
     let ended = JsonValue::object([("path", JsonValue::from(name)), ("status", JsonValue::from(status.name()))]);
@@ -59,7 +59,7 @@ pub fn file(name: &str, status: TestResult, about: About<'_>) -> String {
     line("info", &format!("{name}... {}", status.word()), about, members)
 }
 
-/// How a run ended.
+/// Result of a run.
 pub fn run(file: &str, name: &str, status: TestResult, about: About<'_>) -> String {
     let about = About { file: Some(file), run: Some(name), ..about };
     let ended = JsonValue::object([
@@ -128,7 +128,7 @@ pub fn saved(path: &str, about: About<'_>) -> String {
     line("info", &format!("Writing state to file: {path}"), About { file: None, run: None, ..about }, Vec::new())
 }
 
-/// What exists in a file that was stopped at once; nothing where nothing exists.
+/// Existing objects of a file that was stopped at once; empty without objects.
 pub fn interrupted(what: &Interrupted, about: About<'_>) -> String {
     let plain = |all: &[String]| objects(&all.iter().map(|address| (address.clone(), None)).collect::<Vec<_>>());
     let mut members = Vec::new();
@@ -151,7 +151,7 @@ pub fn interrupted(what: &Interrupted, about: About<'_>) -> String {
     line("error", message, about, members)
 }
 
-/// How everything ended.
+/// Result of all tests.
 pub fn summary(status: TestResult, counts: RunCounts, about: About<'_>) -> String {
     let count = |count: usize| JsonValue::Int(i64::try_from(count).unwrap_or(i64::MAX));
     let ended = JsonValue::object([

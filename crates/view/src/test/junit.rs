@@ -9,9 +9,9 @@ use super::TestResult;
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// How it ended.
+    /// Result.
     pub status: TestResult,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
     /// The title of the first error.
     pub title: String,
@@ -77,7 +77,7 @@ fn write_case(out: &mut String, case: &Case, group: &str) {
     }
 }
 
-/// What is text in XML, without characters that XML cannot have.
+/// Escaped text for XML, without characters that XML does not support.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

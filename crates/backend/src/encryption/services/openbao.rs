@@ -160,7 +160,8 @@ fn client(environment: &BackendEnvironment) -> Result<HttpClient, String> {
     let proxy = variable(variables, "PROXY_ADDR").or_else(|| variable(variables, "HTTP_PROXY")).map(str::to_owned);
     let proxies = proxy.map(|proxy| Proxies { http: Some(proxy.clone()), https: Some(proxy), except: String::new() });
     // A token must not follow a redirect to another server.
-    let options = ClientOptions { tls, proxies, redirects: Redirects::Return };
+    let authority_setting = Some("BAO_CACERT");
+    let options = ClientOptions { tls, proxies, redirects: Redirects::Return, authority_setting };
     Ok(environment.services.client().with_options(options))
 }
 

@@ -226,6 +226,49 @@ fn a_lease_is_released_when_its_holder_cannot_be_written() {
 }
 
 #[test]
+fn a_lease_is_taken_described_and_released_under_its_id() {
+    let described = Arc::new(std::sync::Mutex::new(String::new()));
+    let written = Arc::clone(&described);
+    let (store, host) = store(&json!({}), move |asked| {
+        let mut written = written.lock().expect("no test panics");
+        if asked.target.contains("comp=metadata") {
+            *written = asked.header("x-ms-meta-terraformlockid").unwrap_or_default().to_owned();
+        }
+        match asked.method.as_str() {
+            "HEAD" => Reply::ok("x").with("x-ms-lease-status", "locked").with("x-ms-meta-terraformlockid", &written),
+            _ => Reply::status(201),
+        }
+    });
+    let holder = LockHolder::ourselves("OperationTypeApply", &Environment::default());
+    let id = store.lock("default", &holder).expect("it is free").expect("there are locks");
+    let other = store.unlock("default", &LockId("00000000-0000-0000-0000-000000000000".to_owned()));
+    assert!(matches!(&other, Err(UnlockRefusal::OtherLock(Some(present))) if present.id == holder.id), "{other:?}");
+    assert!(store.unlock("default", &id).is_ok());
+    let changes: Vec<Asked> = host.asked().into_iter().filter(|asked| asked.method == "PUT").collect();
+    let change = |asked: &Asked| {
+        let lease = asked.header("x-ms-lease-id").or(asked.header("x-ms-proposed-lease-id")).map(str::to_owned);
+        (asked.header("x-ms-lease-action").unwrap_or("metadata").to_owned(), lease)
+    };
+    let expected = ["acquire", "metadata", "metadata", "release"];
+    let expected = expected.map(|action| (action.to_owned(), Some(holder.id.clone())));
+    assert_eq!(changes.iter().map(change).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_write_without_its_lease_has_lost_the_lock() {
+    for code in ["LeaseLost", "LeaseIdMismatchWithBlobOperation", "LeaseNotPresentWithBlobOperation"] {
+        let (store, _host) = store(&json!({}), move |asked| match asked.method.as_str() {
+            "HEAD" => Reply::ok("").with("ETag", "\"1\""),
+            _ => refused(412, code, "No."),
+        });
+        let lock = LockId("id".to_owned());
+        let write = Write { content: b"{}", precondition: Precondition::Absent, lock: Some(&lock) };
+        let error = store.write("default", &write).expect_err("the lease is gone");
+        assert_eq!(error.kind, StoreErrorKind::LockLost, "{code}: {error}");
+    }
+}
+
+#[test]
 fn a_lost_lease_is_noticed() {
     let lost = |code: &'static str| {
         let (store, host) = store(&json!({}), move |_| Reply::status(412).with("x-ms-error-code", code));

@@ -43,10 +43,18 @@ pub(super) fn error(xml: &str) -> Option<ServiceError> {
         ["Error", "Code"] => text.clone_into(&mut error.code),
         // Request id and time follow on lines of their own.
         ["Error", "Message"] => text.lines().next().unwrap_or_default().clone_into(&mut error.message),
-        ["Error", "AuthenticationErrorDetail"] => text.clone_into(&mut error.detail),
+        ["Error", "AuthenticationErrorDetail"] => error.detail = without_signed_headers(text),
         _ => {}
     })?;
     (!error.code.is_empty()).then_some(error)
+}
+
+/// An explanation without the string that was signed: it repeats headers, and the key of the customer is one of them.
+fn without_signed_headers(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let lower = line.to_ascii_lowercase();
+    let end = lower.find("server used following string").or_else(|| lower.find("string to sign"));
+    line[..end.unwrap_or(line.len())].trim_end().to_owned()
 }
 
 /// Calls a function at the end of every element, with its path, its attributes and its character data. None if elements do not match.
@@ -181,6 +189,14 @@ mod tests {
         let found = error(xml).expect("because it is an error");
         assert_eq!((found.code.as_str(), found.message.as_str()), ("AuthenticationFailed", "Server failed."));
         assert_eq!(found.detail, "Request date header too old: 'x'");
+        for signed in ["'PUT\n\nx-ms-encryption-key:SECRET\n/a/b'", "'PUT\\nx-ms-encryption-key:SECRET'"] {
+            let xml = format!(
+                "<Error><Code>AuthenticationFailed</Code><AuthenticationErrorDetail>The MAC signature is not the same as any \
+                 computed signature. Server used following string to sign: {signed}.</AuthenticationErrorDetail></Error>"
+            );
+            let found = error(&xml).expect("because it is an error");
+            assert_eq!(found.detail, "The MAC signature is not the same as any computed signature.");
+        }
     }
 
     #[test]

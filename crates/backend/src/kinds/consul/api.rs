@@ -85,6 +85,11 @@ impl Operation {
         Operation::new("delete", key)
     }
 
+    /// Deletes a key that still has this index.
+    pub(super) fn delete_unchanged(key: &str, index: u64) -> Operation {
+        Operation::new("delete-cas", key).with("Index", json!(index))
+    }
+
     /// Fails unless a session holds a key.
     pub(super) fn check_session(key: &str, session: &str) -> Operation {
         Operation::new("check-session", key).with("Session", json!(session))
@@ -142,7 +147,7 @@ impl Api {
         shown(&self.key_url(key, &[])).trim_end_matches("?...").to_owned()
     }
 
-    /// A key for messages, with everything that tells it apart from keys of the same name elsewhere.
+    /// A key for messages, qualified so that it differs from keys of the same name elsewhere.
     pub(super) fn described(&self, key: &str) -> String {
         let mut url = self.key_url(key, &[]);
         let _ = (url.set_username(""), url.set_password(None));

@@ -163,6 +163,7 @@ fn client(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Htt
     let host_name = host_name.map(|name| name.rsplit_once(':').map_or(name, |(host, _)| host).to_owned());
     let tls = TlsSettings { authorities: authorities(arguments, environment)?, identity, verification, host_name };
     yuba_net::trust::config(&tls).map_err(|reason| diagnostics::consul_certificate_invalid(&reason))?;
-    let options = ClientOptions { tls, proxies: None, redirects: Redirects::Return };
+    let authority_setting = Some("ca_file or CONSUL_CACERT");
+    let options = ClientOptions { tls, proxies: None, redirects: Redirects::Return, authority_setting };
     Ok(environment.services.client().with_options(options))
 }

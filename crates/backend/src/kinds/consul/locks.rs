@@ -230,7 +230,7 @@ impl Locks {
                 _ => Err(UnlockRefusal::NotLocked),
             },
         };
-        // The session holds nothing any more. One that stays expires.
+        // The session holds no lock now. One that stays expires.
         self.memory().renewals.remove(session);
         let _ = self.api.destroy_session(session);
         released
@@ -246,9 +246,16 @@ impl Locks {
             None if described.is_some_and(|holder| holder.id == id) => {}
             None => return Err(UnlockRefusal::NotLocked),
         }
-        // The lock is broken. Another process can take it from now on, so only what is left of it is removed.
-        if self.present(state).is_ok_and(|present| present.session().is_none()) {
-            let _ = self.api.transaction(&[Operation::delete(&info_key(state)), Operation::delete(&lock_key(state))]);
+        // The lock is broken. Another process can take it from now on, so what is left of it is removed only if it has not changed.
+        if let Ok(Present { lock, info }) = self.present(state)
+            && lock.as_ref().is_none_or(|lock| lock.session.is_none())
+        {
+            let entries = lock.iter().chain(&info);
+            let removed: Vec<Operation> =
+                entries.map(|entry| Operation::delete_unchanged(&entry.key, entry.modify_index)).collect();
+            if !removed.is_empty() {
+                let _ = self.api.transaction(&removed);
+            }
         }
         Ok(())
     }

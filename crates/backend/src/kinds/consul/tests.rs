@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use yuba_net::Environment;
 use yuba_testkit::{Asked, Host, Reply};
 
 use super::layout::{CHUNK, Chunks, Compression, expanded, md5_hex};
-use crate::kit::store::{LockId, Precondition, Store, StoreErrorKind, StoreVersion, Write};
+use crate::kit::store::{LockId, Precondition, Store, StoreErrorKind, StoreVersion, UnlockRefusal, Write};
 use crate::{BackendConfiguration, BackendEnvironment, Backends, LockHolder, LockRefusal, Storage};
 
 fn try_open(arguments: &Json, variables: &[(&str, &str)]) -> Result<Arc<dyn Store>, Vec<String>> {
@@ -16,7 +18,7 @@ fn try_open(arguments: &Json, variables: &[(&str, &str)]) -> Result<Arc<dyn Stor
     let kind = backends.find("consul").expect("it is in the table");
     match backends.open(&BackendConfiguration::of_json(kind, arguments)) {
         Ok(Storage::Store(store)) => Ok(store),
-        Ok(Storage::Files(_)) => unreachable!("it is not a file"),
+        Ok(_) => unreachable!("it is not a file"),
         Err(problems) => Err(problems.iter().map(|problem| problem.summary.to_string()).collect()),
     }
 }
@@ -110,7 +112,7 @@ fn writes_compare_the_index_and_the_session() {
         Reply::json(r#"{"Results":[{"KV":{"Key":"p/.lock","ModifyIndex":3}},{"KV":{"Key":"p","ModifyIndex":9}}]}"#)
     });
     assert_eq!(
-        store.read("default").expect("it is there").expect("it has content").version,
+        store.read("default").expect("it exists").expect("it has content").version,
         StoreVersion("7".to_owned())
     );
     let (version, lock) = (StoreVersion("7".to_owned()), LockId("s".to_owned()));
@@ -163,6 +165,76 @@ fn an_attempt_to_lock_continues_with_its_session() {
     let sent = operations(asked.last().expect("it was sent"));
     assert_eq!((&sent[0]["Verb"], &sent[0]["Flags"]), (&json!("lock"), &json!(3_304_740_253_564_472_344_u64)));
     assert_eq!((&sent[1]["Verb"], &sent[1]["Key"]), (&json!("set"), &json!("p/.lockinfo")));
+}
+
+#[test]
+fn what_is_left_of_a_broken_lock_is_removed_only_if_it_has_not_changed() {
+    let entry = |key: &str, index: u64, value: &str| json!({ "Key": key, "Value": STANDARD.encode(value), "Flags": 3_304_740_253_564_472_344_u64, "ModifyIndex": index });
+    let left = json!([entry("p/.lock", 7, ""), entry("p/.lockinfo", 5, r#"{"ID":"gone"}"#)]).to_string();
+    let host = Host::start(move |asked| match asked.path() {
+        "/v1/txn" => Reply::json(r#"{"Results":[]}"#),
+        _ => Reply::json(&left),
+    });
+    let arguments = json!({ "path": "p", "address": host.name() });
+    let store = try_open(&arguments, &[]).expect("the arguments are valid");
+    assert!(store.unlock("default", &LockId("gone".to_owned())).is_ok());
+    let asked = host.asked();
+    let sent = operations(asked.iter().find(|asked| asked.path() == "/v1/txn").expect("it is removed"));
+    let sent: Vec<_> = sent.iter().map(|one| (one["Verb"].clone(), one["Key"].clone(), one["Index"].clone())).collect();
+    let expected = [("p/.lock", 7), ("p/.lockinfo", 5)];
+    assert_eq!(sent, expected.map(|(key, index)| (json!("delete-cas"), json!(key), json!(index))));
+}
+
+#[test]
+fn the_lock_of_another_session_is_refused_and_not_broken() {
+    let lock = |flags: u64| {
+        json!([{ "Key": "p/.lock", "Flags": flags, "Value": null, "Session": "other", "ModifyIndex": 7 },
+               { "Key": "p/.lockinfo", "Flags": 0, "Value": STANDARD.encode(r#"{"ID":"other","Who":"ann@h"}"#), "ModifyIndex": 8 }])
+    };
+    let store_with = |flags: u64| {
+        let text = lock(flags).to_string();
+        let host = Host::start(move |asked| match asked.path() {
+            "/v1/kv/p/.lock" => Reply::json(&text),
+            "/v1/session/create" => Reply::json(r#"{"ID":"session-1"}"#),
+            _ => Reply::json("true"),
+        });
+        let store = try_open(&json!({ "path": "p", "address": host.name() }), &[]).expect("the arguments are valid");
+        (host, store)
+    };
+    let holder = LockHolder::ourselves("OperationTypeApply", &Environment::default());
+    let (host, store) = store_with(3_304_740_253_564_472_344);
+    let refused = store.lock("default", &holder);
+    assert!(
+        matches!(&refused, Err(LockRefusal::Held { holder: Some(present), .. }) if present.who == "ann@h"),
+        "{refused:?}"
+    );
+    let refused = store.unlock("default", &LockId("ours".to_owned()));
+    assert!(matches!(&refused, Err(UnlockRefusal::OtherLock(Some(present))) if present.id == "other"), "{refused:?}");
+    assert!(host.asked().iter().all(|asked| asked.method == "GET"), "nothing is changed");
+    // A key that another program uses for something else.
+    let (host, store) = store_with(1);
+    let refused = store.lock("default", &holder);
+    assert!(
+        matches!(&refused, Err(LockRefusal::Store(error)) if error.reason.contains("is not a lock")),
+        "{refused:?}"
+    );
+    assert!(host.asked().iter().all(|asked| asked.method == "GET"), "nothing is changed");
+}
+
+#[test]
+fn chunks_that_do_not_have_the_recorded_sum_are_damaged() {
+    let chunk = "p/tfstate.0123456789abcdef0123456789abcdef/0";
+    let list = json!({ "current-hash": "0123456789abcdef0123456789abcdef", "chunks": [chunk] }).to_string();
+    let entry =
+        |key: &str, value: &str| json!([{ "Key": key, "Flags": 0, "Value": STANDARD.encode(value), "ModifyIndex": 7 }]);
+    let (state, part) = (entry("p", &list).to_string(), entry(chunk, "{}").to_string());
+    let host = Host::start(move |asked| match asked.path() {
+        "/v1/kv/p" => Reply::json(&state),
+        _ => Reply::json(&part),
+    });
+    let store = try_open(&json!({ "path": "p", "address": host.name() }), &[]).expect("the arguments are valid");
+    let error = store.read("default").expect_err("the sum is another one");
+    assert!(error.kind == StoreErrorKind::Lasting && error.reason.contains("MD5 sum"), "{error}");
 }
 
 #[test]

@@ -217,6 +217,24 @@ fn the_generation_of_the_lock_object_is_the_lock_id() {
 }
 
 #[test]
+fn a_lock_is_deleted_on_the_condition_of_its_generation() {
+    let (_, host) = bucket();
+    let store = store(&host, &json!({}));
+    let id = store.lock("default", &holder()).expect("it is free").expect("there are locks");
+    assert!(store.unlock("default", &id).is_ok());
+    let deletion = host.asked().into_iter().find(|asked| asked.method == "DELETE").expect("it is deleted");
+    assert_eq!(query(&deletion).get("ifGenerationMatch"), Some(&id.0));
+    // A server that ignores the condition.
+    let careless = Host::start(|asked| match asked.method.as_str() {
+        "GET" => Reply::ok("{\"ID\":\"theirs\"}").with("X-Goog-Generation", "7"),
+        _ => Reply::status(204),
+    });
+    let refused = self::store(&careless, &json!({})).unlock("default", &LockId("6".to_owned()));
+    assert!(matches!(&refused, Err(UnlockRefusal::OtherLock(Some(held))) if held.id == "7"), "{refused:?}");
+    assert!(careless.asked().iter().all(|asked| asked.method == "GET"), "nothing is deleted");
+}
+
+#[test]
 fn a_lock_whose_response_was_lost_is_ours() {
     let (bucket, host) = bucket();
     let store = store(&host, &json!({}));

@@ -107,7 +107,7 @@ pub(super) fn store(arguments: &Arguments, environment: &BackendEnvironment) -> 
     let endpoint = |url: Url, method: Method| {
         let own = headers.iter().all(|(name, _)| !super::is_authorization(name)).then(|| of_url(&url)).flatten();
         let mut url = url;
-        // An http URL has a place for both.
+        // An http URL can contain both.
         let _ = (url.set_username(""), url.set_password(None));
         Endpoint { url, method, basic: basic.clone().or(own) }
     };
@@ -198,12 +198,12 @@ fn client(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Htt
         },
         host_name: None,
     };
-    // The settings are tried here, so that a mistake is found before the first request.
+    // The settings are tried here, so that an error is found before the first request.
     if let Authorities::Only(_) = &tls.authorities {
         let alone = TlsSettings { identity: None, verification: Verification::Full, ..tls.clone() };
         yuba_net::trust::config(&alone).map_err(|reason| diagnostics::http_authorities_invalid(&reason))?;
     }
     yuba_net::trust::config(&tls).map_err(|reason| diagnostics::http_identity_invalid(&reason))?;
-    let options = ClientOptions { tls, proxies: None, redirects: Redirects::Return };
+    let options = ClientOptions { tls, redirects: Redirects::Return, ..ClientOptions::default() };
     Ok(environment.services.client().with_options(options))
 }

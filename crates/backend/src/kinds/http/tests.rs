@@ -28,7 +28,7 @@ fn try_open(arguments: &Json, variables: &[(&str, &str)]) -> Result<Arc<dyn Stor
     let kind = backends.find("http").expect("it is in the table");
     match backends.open(&BackendConfiguration::of_json(kind, arguments)) {
         Ok(Storage::Store(store)) => Ok(store),
-        Ok(Storage::Files(_)) => unreachable!("it is not a file"),
+        Ok(_) => unreachable!("it is not a file"),
         Err(problems) => Err(problems.iter().map(|problem| problem.summary.to_string()).collect()),
     }
 }

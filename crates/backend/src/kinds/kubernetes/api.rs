@@ -16,6 +16,8 @@ use crate::kit::store::{StoreError, StoreErrorKind};
 
 /// Objects in one page of a list.
 const PAGE: &str = "250";
+/// Pages of a list.
+const MOST_PAGES: usize = 1000;
 /// A list without the data of the objects, which may be large. Servers that do not support it return all.
 const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 /// Attempts to read a list whose pages expire.
@@ -231,7 +233,7 @@ impl Api {
     ) -> Result<Option<Vec<BTreeMap<String, String>>>, StoreError> {
         let mut all = Vec::new();
         let mut next: Option<String> = None;
-        loop {
+        for _ in 0..MOST_PAGES {
             let mut url = self.url(resource, None);
             url.query_pairs_mut().append_pair("labelSelector", selector).append_pair("limit", PAGE);
             if let Some(next) = &next {
@@ -254,5 +256,7 @@ impl Api {
                 None => return Ok(Some(all)),
             }
         }
+        let list = shown(&self.url(resource, None));
+        Err(StoreError::lasting(format!("GET {list}: the list has more than {MOST_PAGES} pages")))
     }
 }

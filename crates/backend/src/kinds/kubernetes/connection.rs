@@ -174,7 +174,7 @@ fn of_files(arguments: &Arguments, outside: &Outside<'_>) -> Result<Settings, St
     }
 }
 
-/// Paths of the kubeconfig files. KUBECONFIG does not count, as it does not with OpenTofu.
+/// Paths of the kubeconfig files. KUBECONFIG is ignored, as OpenTofu ignores it.
 fn paths(arguments: &Arguments, variables: &Environment) -> Result<Vec<PathBuf>, String> {
     let listed = arguments.texts("config_paths");
     let paths: Vec<String> = match (arguments.text("config_path"), variables.get("KUBE_CONFIG_PATHS")) {
@@ -291,7 +291,7 @@ impl Settings {
             }
         };
         let proxies = self.proxy.as_deref().map(proxies).transpose()?;
-        let options = ClientOptions { tls, proxies, redirects: Redirects::Return };
+        let options = ClientOptions { tls, proxies, redirects: Redirects::Return, authority_setting: None };
         Ok(Connection { base, options, credentials, headers: self.headers })
     }
 

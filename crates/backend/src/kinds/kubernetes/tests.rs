@@ -65,7 +65,7 @@ fn connect(arguments: &Json, variables: &[(&str, &str)], account: &Path) -> Resu
 /// Server, and the credentials of a request: a token, or a user with a password.
 fn used(connection: &Connection) -> String {
     let request = Request::new(Url::parse("https://localhost/").expect("it is a URL"));
-    let (request, identity) = connection.credentials.applied(request).expect("the credentials can be had");
+    let (request, identity) = connection.credentials.applied(request).expect("the credentials are available");
     let token = request.token.map(|token| format!(" token {}", token.reveal())).unwrap_or_default();
     let basic = request.basic.map(|(user, password)| format!(" user {user}:{}", password.reveal())).unwrap_or_default();
     let identity = identity.map(|_| " certificate").unwrap_or_default();

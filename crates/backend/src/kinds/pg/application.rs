@@ -1,4 +1,4 @@
-//! The application name of a session, which tells other clients who holds a lock: `yuba user@host pid 4711 apply`.
+//! The application name of a session, which shows other clients the holder of a lock: `yuba user@host pid 4711 apply`.
 
 use yuba_net::Environment;
 

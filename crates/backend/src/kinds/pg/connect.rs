@@ -1,6 +1,7 @@
 //! Connecting to a server: network or socket, TLS, and the state that the server has to be in.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
@@ -30,8 +31,8 @@ trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 /// Connects to the first server that accepts and is in the wanted state. The connection runs in a task of its own until the
-/// client is dropped.
-pub(super) async fn connect(settings: &Settings) -> Result<Client, PgError> {
+/// client is dropped. With the client, the address of this end.
+pub(super) async fn connect(settings: &Settings) -> Result<(Client, Option<SocketAddr>), PgError> {
     let mut servers: Vec<&Server> = settings.servers.iter().collect();
     if settings.order == ServerOrder::Random {
         shuffle(&mut servers);
@@ -84,8 +85,12 @@ fn shuffle(servers: &mut [&Server]) {
     }
 }
 
-async fn attempt(settings: &Settings, server: &Server, wanted: WantedSession) -> Result<Client, PgError> {
-    let stream = open(settings, server).await?;
+async fn attempt(
+    settings: &Settings,
+    server: &Server,
+    wanted: WantedSession,
+) -> Result<(Client, Option<SocketAddr>), PgError> {
+    let (stream, local) = open(settings, server).await?;
     let mut config = Config::new();
     // TLS is below this connection already.
     config.ssl_mode(SslMode::Disable).user(&settings.user).application_name(settings.application.during(""));
@@ -106,12 +111,12 @@ async fn attempt(settings: &Settings, server: &Server, wanted: WantedSession) ->
         }
     });
     check_session(&client, wanted).await?;
-    Ok(client)
+    Ok((client, local))
 }
 
-async fn open(settings: &Settings, server: &Server) -> Result<Box<dyn Duplex>, PgError> {
+async fn open(settings: &Settings, server: &Server) -> Result<(Box<dyn Duplex>, Option<SocketAddr>), PgError> {
     if let Some(socket) = server.socket() {
-        return open_socket(&socket).await;
+        return open_socket(&socket).await.map(|stream| (stream, None));
     }
     let unreachable = |error: io::Error| PgError::Broken(Broken::new(error.to_string()));
     let connected = match server.address {
@@ -120,9 +125,10 @@ async fn open(settings: &Settings, server: &Server) -> Result<Box<dyn Duplex>, P
     };
     let stream = connected.map_err(unreachable)?;
     keep_alive(&stream);
+    let local = stream.local_addr().ok();
     match &settings.tls {
-        None => Ok(Box::new(stream)),
-        Some(tls) => encrypt(stream, tls, server).await,
+        None => Ok((Box::new(stream), local)),
+        Some(tls) => encrypt(stream, tls, server).await.map(|stream| (stream, local)),
     }
 }
 

@@ -54,7 +54,7 @@ impl Pg {
         }
     }
 
-    /// Appends lines. False if the session does not hold the lock any more.
+    /// Appends lines. False if the session no longer holds the lock.
     fn append_to(
         &self,
         session: &Session,
@@ -146,7 +146,7 @@ impl ServerJournal for Pg {
         };
         match appended {
             Ok(true) => Ok(()),
-            Ok(false) => Err(StoreError::new(StoreErrorKind::LockLost, "the session does not hold the lock any more")),
+            Ok(false) => Err(StoreError::new(StoreErrorKind::LockLost, "the session no longer holds the lock")),
             Err(error) if is_denied(&error) => {
                 self.journal_table.deny(&error);
                 Ok(())

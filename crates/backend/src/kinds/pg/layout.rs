@@ -17,7 +17,7 @@ const ATTEMPTS: u32 = 5;
 /// Where states are in a database.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    schema: String,
+    pub(super) schema: String,
     pub(super) table_name: String,
     index: String,
     creates_schema: bool,

@@ -1,5 +1,6 @@
 //! A session of the server: requests that block, with a limit of time.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -25,14 +26,16 @@ pub(super) struct Session {
     is_broken: AtomicBool,
     /// The process of the server, and when it started, in seconds since 1970.
     pub(super) process: (i32, i64),
+    /// The address of this end, unless it is a socket in the file system.
+    local: Option<SocketAddr>,
 }
 
 impl Session {
     /// Opens a session on the threads of an HTTP client.
     pub(super) fn open(settings: &Settings, runtime: &HttpClient) -> Result<Session, PgError> {
-        let client = blocking(runtime, async { connect(settings).await })?;
-        let mut session =
-            Session { client, runtime: runtime.clone(), is_broken: AtomicBool::new(false), process: (0, 0) };
+        let (client, local) = blocking(runtime, async { connect(settings).await })?;
+        let (runtime, is_broken) = (runtime.clone(), AtomicBool::new(false));
+        let mut session = Session { client, runtime, is_broken, process: (0, 0), local };
         let asked = "SELECT pg_backend_pid(), coalesce((SELECT floor(extract(epoch FROM backend_start))::bigint \
                      FROM pg_stat_activity WHERE pid = pg_backend_pid()), 0)";
         let rows = session.query(asked, &[])?;
@@ -62,6 +65,23 @@ impl Session {
         done
     }
 
+    /// Runs statements without parameters, one after the other.
+    pub(super) fn batch(&self, statements: &str) -> Result<(), PgError> {
+        if self.is_closed() {
+            return Err(PgError::Broken(Broken::new("the connection to the server is broken")));
+        }
+        let done = blocking(&self.runtime, async {
+            match tokio::time::timeout(TIMEOUT, self.client.batch_execute(statements)).await {
+                Ok(done) => done.map_err(PgError::from),
+                Err(_) => Err(PgError::Broken(Broken::new("the server did not respond in time"))),
+            }
+        });
+        if matches!(done, Err(PgError::Broken(_))) {
+            self.is_broken.store(true, Ordering::SeqCst);
+        }
+        done
+    }
+
     /// The first field of the only row.
     pub(super) fn value<T>(&self, statement: &str, parameters: &[Parameter<'_>]) -> Result<T, PgError>
     where
@@ -69,6 +89,16 @@ impl Session {
     {
         let rows = self.query(statement, parameters)?;
         field(rows.first().ok_or_else(no_row)?, 0)
+    }
+
+    /// Whether the server sees the address of this end of the connection, so that nothing is between the two.
+    pub(super) fn is_direct(&self) -> Result<bool, PgError> {
+        let Some(address) = self.local else { return Ok(false) };
+        let asked = "SELECT coalesce(host(inet_client_addr()), ''), coalesce(inet_client_port(), -1)";
+        let rows = self.query(asked, &[])?;
+        let row = rows.first().ok_or_else(no_row)?;
+        let (host, port): (String, i32) = (field(row, 0)?, field(row, 1)?);
+        Ok(host.parse() == Ok(address.ip()) && port == i32::from(address.port()))
     }
 
     /// Whether the connection is known to be broken.

@@ -16,7 +16,7 @@ use super::passwords;
 use crate::files::StateFiles;
 use crate::process;
 
-/// Limit for connecting where the settings have none.
+/// Default limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Parameters that this backend understands, with the environment variable that sets them.

@@ -1,4 +1,4 @@
-//! What is wrong with arguments that have the right types.
+//! Errors in arguments of the right types.
 
 use std::time::Duration;
 

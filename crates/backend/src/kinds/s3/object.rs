@@ -15,6 +15,9 @@ use super::failure::{Call, of_aws, refused};
 use crate::kit::requests::respond;
 use crate::kit::store::StoreError;
 
+/// Pages of a listing, a thousand objects each.
+const MOST_PAGES: usize = 1000;
+
 /// How S3 encrypts objects.
 #[derive(Clone, Debug)]
 pub(super) enum Encryption {
@@ -24,7 +27,7 @@ pub(super) enum Encryption {
     S3,
     /// With a key of KMS.
     Kms(String),
-    /// With a key that each request brings, in Base64.
+    /// With a key in each request, in Base64.
     Customer(Secret),
 }
 
@@ -49,11 +52,11 @@ pub(super) struct Objects {
 #[derive(Debug)]
 pub(super) struct Object {
     pub(super) content: Vec<u8>,
-    /// None where the server has none.
+    /// None where the server does not return one.
     pub(super) etag: Option<String>,
 }
 
-/// What has to be there for an upload to succeed.
+/// Required state of the object for an upload to succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition<'a> {
     None,
@@ -123,7 +126,7 @@ impl Objects {
                 let etag = response.header("etag").map(str::to_owned);
                 Ok(Some(Object { content: response.body, etag }))
             }
-            404 if AwsFailure::of(&response).code != "NoSuchBucket" => Ok(None),
+            404 if is_missing(&response) => Ok(None),
             _ => Err(self.refused(&request, &response, "s3:GetObject", key)),
         }
     }
@@ -194,8 +197,7 @@ impl Objects {
     pub(super) fn delete(&self, key: &str) -> Result<(), StoreError> {
         let request = self.request(Method::DELETE, self.url(key)?);
         let response = self.send(&request)?;
-        let is_missing = response.status == 404 && AwsFailure::of(&response).code != "NoSuchBucket";
-        match response.is_success() || is_missing {
+        match response.is_success() || is_missing(&response) {
             true => Ok(()),
             false => Err(self.refused(&request, &response, "s3:DeleteObject", key)),
         }
@@ -205,7 +207,7 @@ impl Objects {
     pub(super) fn list(&self, prefix: &str) -> Result<Option<Vec<String>>, StoreError> {
         let mut keys = Vec::new();
         let mut after: Option<String> = None;
-        loop {
+        for _ in 0..MOST_PAGES {
             let mut url = self.bucket.url().map_err(|error| StoreError::lasting(error.reason))?;
             url.query_pairs_mut()
                 .append_pair("list-type", "2")
@@ -232,12 +234,26 @@ impl Objects {
                 })?;
             keys.extend(list.all("Contents").filter_map(|object| object.text_of("Key")).map(str::to_owned));
             let is_last = list.text_of("IsTruncated").is_none_or(|text| text.trim() != "true");
-            after = list.text_of("NextContinuationToken").map(str::to_owned).filter(|_| !is_last);
-            if after.is_none() {
+            let next = list.text_of("NextContinuationToken").map(str::to_owned).filter(|_| !is_last);
+            if next.is_none() {
                 return Ok(Some(keys));
             }
+            if next == after {
+                break;
+            }
+            after = next;
         }
+        let bucket = &self.bucket.name;
+        Err(StoreError::lasting(format!(
+            "the listing of bucket \"{bucket}\" repeats a page or has more than {MOST_PAGES} pages"
+        )))
     }
+}
+
+/// Whether a response says that the bucket has no such object. The page of a proxy says nothing about it.
+fn is_missing(response: &Response) -> bool {
+    let is_page = response.media_type().is_some_and(|kind| kind == "text/html");
+    response.status == 404 && !is_page && AwsFailure::of(response).code != "NoSuchBucket"
 }
 
 /// Compares the content with the checksum that the server sends. Checksums of parts (`...-3`) are not of the content.

@@ -106,7 +106,7 @@ impl S3Store {
         }
     }
 
-    /// Fails if what is there is not what a write expects, for servers without conditions.
+    /// Fails if the stored object is not the one that a write expects, for servers without conditions.
     fn compare(&self, key: &str, precondition: Precondition<'_>) -> Result<(), StoreError> {
         let present = match precondition {
             Precondition::Version(version) if version.0.starts_with(BY_CONTENT) => {
@@ -198,7 +198,7 @@ impl S3Store {
         }
     }
 
-    /// A lock that is there already: ours if the response to an attempt before was lost.
+    /// An existing lock: ours if the response to an earlier attempt was lost.
     fn held(&self, holder: &LockHolder, content: &[u8], location: &str) -> Result<(), LockRefusal> {
         let present = read_holder(content, location);
         match present.id == holder.id {
@@ -306,9 +306,8 @@ impl Store for S3Store {
         if let Some(table) = &self.table
             && let Err(refusal) = self.lock_row(table, workspace, holder, &info)
         {
-            let is_repeated = matches!(&refusal, LockRefusal::Store(error) if error.kind == StoreErrorKind::Transient);
-            // The next attempt finds the object with this ID and goes on.
-            if self.layout.has_lock_objects && !is_repeated {
+            // If no further attempt follows, the lock object would stay without a process that releases it.
+            if self.layout.has_lock_objects {
                 self.release_after_refusal(workspace, &holder.id);
             }
             return Err(refusal);

@@ -83,7 +83,7 @@ fn states_have_the_headers_that_arguments_ask_for() {
     });
     let tags = json!({"b": "2 x", "a": "1"});
     let store = open(&host, &json!({"encrypt": true, "sse_customer_key": KEY, "acl": "private", "state_tags": tags}));
-    let stored = store.read("w s").expect("it can be read").expect("it is there");
+    let stored = store.read("w s").expect("it can be read").expect("it exists");
     assert_eq!((stored.version.0.as_str(), stored.content.as_slice()), ("\"one\"", &b"{}"[..]));
     assert_eq!(written(store.as_ref(), Precondition::Version(&stored.version)), Ok(StoreVersion("\"two\"".to_owned())));
     let kms =
@@ -216,17 +216,25 @@ fn table_host(rows: Arc<Mutex<std::collections::BTreeMap<String, Json>>>, state:
             status: 400,
             ..Reply::json("{\"__type\":\"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException\"}")
         };
+        let condition = body.get("ConditionExpression").and_then(Json::as_str);
         match target(asked).as_str() {
+            "POST GetItem" if body["ConsistentRead"] != json!(true) => error(400, "the read may be outdated"),
             "POST GetItem" => {
                 Reply::json(&rows.get(key).map_or_else(|| "{}".to_owned(), |row| json!({ "Item": row }).to_string()))
             }
-            "POST PutItem" if body.get("ConditionExpression").is_some() && rows.contains_key(key) => refused(),
+            "POST PutItem" if condition.is_some_and(|text| text != "attribute_not_exists(LockID)") => {
+                error(400, "wrong")
+            }
+            "POST PutItem" if condition.is_some() && rows.contains_key(key) => refused(),
             "POST PutItem" => {
                 rows.insert(key.to_owned(), body["Item"].clone());
                 Reply::json("{}")
             }
             "POST DeleteItem" => {
                 let wanted = body.pointer("/ExpressionAttributeValues/:info");
+                if wanted.is_some() && condition != Some("Info = :info") {
+                    return error(400, "wrong");
+                }
                 if wanted.is_some() && rows.get(key).map(|row| &row["Info"]) != wanted {
                     return refused();
                 }
@@ -444,4 +452,72 @@ fn arguments_are_checked_with_the_titles_of_opentofu() {
     let key = [("AWS_SSE_CUSTOMER_KEY", "short")];
     let said = try_open(&arguments(&host, &json!({})), &key).map(drop).expect_err("it is too short");
     assert!(said.starts_with("Invalid AWS_SSE_CUSTOMER_KEY value"), "{said}");
+}
+
+#[test]
+fn a_table_that_is_throttled_leaves_no_lock_object() {
+    let host = Host::start(|asked| match target(asked).as_str() {
+        "POST PutItem" => {
+            Reply { status: 400, ..Reply::json("{\"__type\":\"x#ProvisionedThroughputExceededException\"}") }
+        }
+        "GET /states/dir/x.tfstate.tflock" => Reply::ok("{\"ID\":\"our-id\"}"),
+        _ => Reply::ok(""),
+    });
+    let store = open(&host, &json!({"dynamodb_table": "locks", "use_lockfile": true}));
+    let refused = store.lock("default", &holder());
+    assert!(matches!(&refused, Err(LockRefusal::Store(error)) if error.kind == Transient), "{refused:?}");
+    assert_eq!(target(host.asked().last().expect("requests were sent")), "DELETE /states/dir/x.tfstate.tflock");
+}
+
+#[test]
+fn a_page_of_a_proxy_is_not_a_missing_state() {
+    let read = |reply: Reply| open(&Host::start(move |_| reply.clone()), &json!({})).read("default");
+    assert!(read(error(404, "NoSuchKey")).is_ok_and(|found| found.is_none()));
+    assert!(read(Reply::status(404)).is_ok_and(|found| found.is_none()));
+    assert!(read(error(404, "NoSuchBucket")).is_err_and(|error| error.kind == Lasting));
+    let page = Reply { status: 404, ..Reply::ok("<html>Not found</html>").with("Content-Type", "text/html") };
+    assert!(read(page).is_err_and(|error| error.kind == Lasting));
+}
+
+#[test]
+fn a_listing_without_end_is_an_error() {
+    let list = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>";
+    let host = Host::start(move |_| Reply::ok(list));
+    let refused = open(&host, &json!({})).workspaces().expect_err("there is always another page");
+    assert!(refused.reason.contains("repeats a page"), "{refused}");
+    assert_eq!(host.asked().len(), 2);
+}
+
+#[test]
+fn keys_and_tokens_do_not_follow_a_redirect() {
+    let other = Host::start(|_| Reply::ok("{}"));
+    let target = other.url("/states/dir/x.tfstate");
+    let host = Host::start(move |_| Reply::status(307).with("Location", &target));
+    let store = open(&host, &json!({"encrypt": true, "sse_customer_key": KEY, "token": "session"}));
+    assert!(store.read("default").is_err_and(|error| error.kind == Lasting));
+    assert!(written(store.as_ref(), Precondition::Absent).is_err());
+    assert!(other.asked().is_empty(), "{:?}", other.asked());
+    assert!(host.asked().iter().all(|asked| asked.header("x-amz-security-token") == Some("session")));
+}
+
+#[test]
+fn an_unknown_authority_is_explained_with_the_arguments_of_the_backend() {
+    let host = Host::start(|_| Reply::ok("{}"));
+    let address = host.address();
+    let tunnel = yuba_testkit::Tunnel::start(move |_| Some(yuba_testkit::Route::Plain(address)));
+    let arguments = json!({ "endpoints": { "s3": "https://s3.example" }, "https_proxy": tunnel.url() });
+    let refused = open(&host, &arguments).read("default").expect_err("the authority of the proxy is unknown");
+    assert!(refused.reason.contains("set custom_ca_bundle or AWS_CA_BUNDLE to a file"), "{refused}");
+}
+
+#[test]
+fn a_lock_object_of_another_process_is_neither_ours_nor_removed() {
+    let host = Host::start(|_| Reply::ok("{\"ID\":\"other\",\"Who\":\"ann@h\"}"));
+    let store = open(&host, &json!({"use_lockfile": true}));
+    let id = LockId("our-id".to_owned());
+    let refused = store.unlock("default", &id);
+    assert!(matches!(&refused, Err(UnlockRefusal::OtherLock(Some(present))) if present.id == "other"), "{refused:?}");
+    let check = store.check_lock("default", &id);
+    assert!(matches!(&check, Ok(LockCheck::Lost(reason)) if reason.contains("ann@h (other)")), "{check:?}");
+    assert!(host.asked().iter().all(|asked| asked.method == "GET"), "nothing is deleted");
 }

@@ -1,4 +1,6 @@
-//! The console on a terminal: line editing, history, completion of function names.
+//! The console on a terminal: line editing, history across sessions, completion of names.
+
+use std::cell::RefCell;
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -7,23 +9,29 @@ use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler, Helper, KeyEvent,
-    Movement, RepeatCount,
+    Cmd, CompletionType, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler, Helper,
+    KeyEvent, Movement, RepeatCount,
 };
-use yuba_eval::FunctionTable;
+use yuba_net::Environment;
 use yuba_session::console::{ConsoleAnswer, ConsoleSession, Input};
 use yuba_syntax::Sources;
 
+use super::history::History;
 use super::{diagnostics, shown};
 use crate::exit::{Failure, Outcome};
 use crate::terminal::Terminal;
 
-/// Reads and answers until the user leaves. Mistakes are shown and the console goes on.
-pub(crate) fn run(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
+/// Reads and evaluates lines until the user leaves. Errors are shown and do not end the console.
+pub(crate) fn run(terminal: &mut Terminal, session: &mut ConsoleSession, environment: &Environment) -> Outcome {
     let failed = |error| Failure::Failed(diagnostics::terminal_unusable(&error).into(), Sources::new());
-    let config = Config::builder().auto_add_history(true).build();
-    let mut editor: Editor<Names, DefaultHistory> = Editor::with_config(config).map_err(failed)?;
-    editor.set_helper(Some(Names));
+    let session = RefCell::new(session);
+    let config = Config::builder().completion_type(CompletionType::List).build();
+    let mut editor: Editor<Names<'_, '_>, DefaultHistory> = Editor::with_config(config).map_err(failed)?;
+    editor.set_helper(Some(Names { session: &session }));
+    let mut history = History::of_user(environment);
+    for line in history.lines() {
+        editor.add_history_entry(line).map_err(failed)?;
+    }
     editor.bind_sequence(KeyEvent::ctrl('C'), EventHandler::Conditional(Box::new(DropLine)));
     let mut open = 0;
     loop {
@@ -33,7 +41,7 @@ pub(crate) fn run(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outc
             Ok(line) => line,
             // Ctrl-C drops what was typed; only on an empty prompt it leaves.
             Err(ReadlineError::Interrupted) if open > 0 => {
-                session.reset();
+                session.borrow_mut().reset();
                 open = 0;
                 continue;
             }
@@ -41,6 +49,11 @@ pub(crate) fn run(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outc
             Err(error) => return Err(failed(error)),
         };
         open = 0;
+        if history.record(&line) {
+            editor.add_history_entry(&line).map_err(failed)?;
+        }
+        // Completion borrows the session only while a line is read.
+        let mut session = session.borrow_mut();
         match session.line(&line) {
             Input::Incomplete(brackets) => open = brackets,
             Input::Complete(ConsoleAnswer::Exit) => return Ok(0),
@@ -64,47 +77,21 @@ impl ConditionalEventHandler for DropLine {
     }
 }
 
-/// Completes the names of functions.
-struct Names;
+/// Completes names at the cursor.
+struct Names<'s, 'p> {
+    session: &'s RefCell<&'p mut ConsoleSession>,
+}
 
-impl Completer for Names {
+impl Completer for Names<'_, '_> {
     type Candidate = String;
 
     fn complete(&self, line: &str, position: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(complete(&line[..position]))
+        Ok(self.session.borrow().complete(&line[..position]))
     }
 }
-impl Helper for Names {}
-impl Highlighter for Names {}
-impl Hinter for Names {
+impl Helper for Names<'_, '_> {}
+impl Highlighter for Names<'_, '_> {}
+impl Hinter for Names<'_, '_> {
     type Hint = String;
 }
-impl Validator for Names {}
-
-/// Where the name before the cursor starts, and the functions whose names start like it.
-fn complete(before: &str) -> (usize, Vec<String>) {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-    let start = before.char_indices().rev().take_while(|(_, c)| is_name(*c)).last().map_or(before.len(), |(at, _)| at);
-    let typed = &before[start..];
-    let plain = typed.strip_prefix("core::").unwrap_or(typed);
-    let after_dot = before[..start].ends_with('.');
-    if plain.is_empty() || after_dot {
-        return (start, Vec::new());
-    }
-    let namespace = &typed[..typed.len() - plain.len()];
-    let names = FunctionTable::console().all().into_iter().map(|function| &function.signature().name);
-    (start, names.filter(|name| name.starts_with(plain)).map(|name| format!("{namespace}{name}(")).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn completes_functions_only() {
-        assert_eq!(complete("1 + uppe"), (4, vec!["upper(".to_owned()]));
-        assert_eq!(complete("[core::uppe"), (1, vec!["core::upper(".to_owned()]));
-        assert_eq!(complete("local.uppe").1, Vec::<String>::new());
-        assert_eq!(complete("").1, Vec::<String>::new());
-    }
-}
+impl Validator for Names<'_, '_> {}

@@ -25,7 +25,7 @@ pub(crate) const COMMAND: Command = Command {
     about: "Moves a module, a resource or a resource instance to another address in the state, or to another state file. The \
             object itself does not change. Rename it in the configuration too, or the next apply destroys it and creates a \
             new object at the old address.\n\n\
-            A \"moved\" block in the configuration does the same for everyone who applies it.",
+            A \"moved\" block in the configuration makes the same change in every state it is applied to.",
     flags: &[
         Flag::switch("dry-run", "Print the moves without changing the state."),
         BACKUP_ALWAYS,
@@ -65,7 +65,7 @@ impl MoveSettings {
                 "two arguments: the source and the target address",
             )));
         };
-        let mut state = state_access::flags(args)?;
+        let mut state = state_access::flags_of_change(args)?;
         Ok(MoveSettings {
             source: source.clone(),
             target: target.clone(),

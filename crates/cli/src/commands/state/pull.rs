@@ -57,7 +57,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             Ok(0)
         }
         Err(refusal) => {
-            terminal.report_spaced(&refusal.problems, &refusal.sources);
+            terminal.report(&refusal.problems, &refusal.sources);
             Ok(1)
         }
     }

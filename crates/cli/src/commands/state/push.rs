@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use yuba_session::backend::{Refusal, StateFlags};
+use yuba_session::backend::{Refusal, StateFlags, SuccessorCheck};
 use yuba_session::state;
 
 use crate::commands::{Command, JsonForm, Run};
@@ -40,7 +40,7 @@ pub(crate) const COMMAND: Command = Command {
 struct PushSettings {
     file: String,
     /// `-force`: lineage and serial are not compared.
-    force: bool,
+    check: SuccessorCheck,
     state: StateFlags,
     json: JsonSettings,
     project: Settings,
@@ -54,8 +54,8 @@ impl PushSettings {
         };
         Ok(PushSettings {
             file: file.clone(),
-            force: args.is_on("force"),
-            state: state_access::flags(args)?,
+            check: if args.is_on("force") { SuccessorCheck::Skipped } else { SuccessorCheck::Required },
+            state: state_access::flags_of_change(args)?,
             json: JsonSettings::resolve(args)?,
             project: Settings::new(args),
         })
@@ -75,7 +75,7 @@ fn push(messages: &mut Messages<'_>, settings: &PushSettings) -> Result<(), Refu
     let location = state_access::location(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::DESTINATION_STATE_UNREADABLE;
     let mut opened = state_access::open(messages, &location, "state-push", &settings.state, unreadable)?;
-    let saved = opened.store().push(&given, settings.force);
+    let saved = opened.store().replace(&given, settings.check);
     state_access::close(messages, opened, saved.map(|_| ()).map_err(Refusal::from))
 }
 

@@ -71,7 +71,7 @@ impl ReplaceSettings {
             from: from.clone(),
             to: to.clone(),
             approval,
-            state: state_access::flags(args)?,
+            state: state_access::flags_of_change(args)?,
             json: JsonSettings::resolve(args)?,
             project: Settings::new(args),
         })

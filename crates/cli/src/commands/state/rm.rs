@@ -21,7 +21,7 @@ pub(crate) const COMMAND: Command = Command {
     about: "Removes resource instances from the state. The objects continue to exist, and Yuba no longer tracks them. The \
             address of a module selects all instances in it and its child modules, the address of a resource all its \
             instances.\n\n\
-            A \"removed\" block in the configuration does the same for everyone who applies it.",
+            A \"removed\" block in the configuration makes the same change in every state it is applied to.",
     flags: &[
         Flag::switch("dry-run", "Print the removals without changing the state."),
         BACKUP_ALWAYS,
@@ -56,7 +56,7 @@ impl RemoveSettings {
         Ok(RemoveSettings {
             addresses: args.positional.clone(),
             run: RunMode::resolve(args),
-            state: state_access::flags(args)?,
+            state: state_access::flags_of_change(args)?,
             json: JsonSettings::resolve(args)?,
             project: Settings::new(args),
         })

@@ -1,4 +1,4 @@
-//! Tells the results of tests: to people, to programs, and in a file of JUnit XML.
+//! Prints the results of tests: for people, as JSON messages, and in a JUnit XML file.
 
 use yuba_provider::Providers;
 use yuba_session::test::{
@@ -8,7 +8,7 @@ use yuba_syntax::{Diagnostics, Sources};
 use yuba_view::snippet::Excerpts;
 use yuba_view::test::json::About;
 use yuba_view::test::{self, Interrupted, RunCounts, json, junit};
-use yuba_view::{diagnostic, messages_json, plan, plan_json, state, state_json};
+use yuba_view::{diagnostic, messages_json, plan, plan_json, progress, state, state_json};
 
 use super::diagnostics;
 use crate::commands::validate::signature;
@@ -44,14 +44,16 @@ impl TestOutputSettings {
     }
 }
 
-/// Where results are told.
+/// The outputs that receive the results.
 pub(super) struct TestOutput<'t> {
     terminal: &'t mut Terminal,
     into: Option<JsonInto>,
     json: bool,
     deprecation: DeprecationChoice,
     counts: RunCounts,
-    /// Where JUnit XML goes, and what it will contain.
+    /// Number of files, and those whose runs are not over.
+    files: (usize, Vec<String>),
+    /// The target of JUnit XML, and its content.
     junit: Option<(String, Vec<junit::Group>)>,
 }
 
@@ -77,7 +79,8 @@ impl<'t> TestOutput<'t> {
     pub(super) fn new(terminal: &'t mut Terminal, settings: TestOutputSettings) -> TestOutput<'t> {
         let TestOutputSettings { json, into, junit, deprecation } = settings;
         let junit = junit.map(|path| (path, Vec::new()));
-        let mut output = TestOutput { terminal, into, json, deprecation, counts: RunCounts::default(), junit };
+        let (counts, files) = (RunCounts::default(), (0, Vec::new()));
+        let mut output = TestOutput { terminal, into, json, deprecation, counts, files, junit };
         output.programs(greeting);
         output
     }
@@ -107,7 +110,7 @@ impl<'t> TestOutput<'t> {
         }
     }
 
-    /// Says what there is to say, about a file or a run.
+    /// Prints the diagnostics of a file or a run.
     pub(super) fn report(&mut self, file: Option<&str>, run: Option<&str>, problems: &Diagnostics, sources: &Sources) {
         if problems.is_empty() {
             return;
@@ -136,9 +139,21 @@ impl<'t> TestOutput<'t> {
                 suite.files().map(|(name, runs)| (name.to_string(), names(runs))).collect();
             json::abstract_of(&files, About { timestamp: &now(), ..About::default() })
         });
+        let files: Vec<String> = suite.files().map(|(name, _)| name.to_string()).collect();
+        self.files = (files.len(), files);
+        self.show_files();
     }
 
-    /// Tells about a file.
+    /// Shows at the end of the terminal how many files are done, and which are not.
+    fn show_files(&mut self) {
+        let (total, left) = &self.files;
+        if !self.json && self.terminal.redraws() && !left.is_empty() {
+            let line = progress::test_files(total - left.len(), *total, left);
+            self.terminal.show_live(&[line]);
+        }
+    }
+
+    /// Prints the result of a file.
     pub(super) fn message(&mut self, message: &Message, suite: &Suite, schemas: &dyn Providers) {
         let sources = message.sources.as_ref().unwrap_or(&suite.sources);
         let file = message.file.as_str();
@@ -149,6 +164,10 @@ impl<'t> TestOutput<'t> {
             TestEvent::Stopping(_) => self.stopping(signals::SECOND),
             TestEvent::Interrupted(report) | TestEvent::Stuck(report) => self.interrupted(file, report),
         }
+        if matches!(message.event, TestEvent::File(_)) {
+            self.files.1.retain(|left| left != file);
+        }
+        self.show_files();
     }
 
     fn stopping(&mut self, text: &str) {
@@ -186,7 +205,7 @@ impl<'t> TestOutput<'t> {
         self.report(Some(file), Some(&run.name), &problems, sources);
     }
 
-    /// Shows a plan or a state. What could not be shown is worth a warning.
+    /// Shows a plan or a state. Hidden parts are reported with a warning.
     fn verbose(&mut self, file: &str, run: &str, verbose: &Verbose, schemas: &dyn Providers) -> Diagnostics {
         let look = self.terminal.look();
         let mut problems = Diagnostics::new();
@@ -311,7 +330,7 @@ impl<'t> TestOutput<'t> {
         self.people("\nWaiting for changes; press Ctrl-C to leave.\n");
     }
 
-    /// Brings everything out.
+    /// Flushes all outputs.
     pub(super) fn finish(&mut self) {
         self.terminal.finish(1);
     }

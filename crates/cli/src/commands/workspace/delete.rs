@@ -12,7 +12,7 @@ use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, LOCK, LOCK_TIMEOUT};
+use crate::state_access::{self, LOCK, LOCK_TIMEOUT, StateWait};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -66,7 +66,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 fn delete(messages: &mut Messages<'_>, settings: &DeleteSettings) -> Result<(), Refusal> {
     let name = &settings.name;
     let location = find(settings.project.project(), &StateFlags::default())?;
-    let waiting = &mut || messages.locking();
+    let waiting = &mut StateWait::new(messages);
     let had_objects = workspaces::delete(&location, name, settings.deletion, &settings.state, waiting)?;
     let text = format!("Deleted workspace {}", quote(name));
     let human = messages.terminal().coloured("32", &format!("{text}!"));

@@ -13,7 +13,7 @@ use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, LOCK, LOCK_TIMEOUT};
+use crate::state_access::{self, LOCK, LOCK_TIMEOUT, StateWait};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -73,7 +73,7 @@ fn create(messages: &mut Messages<'_>, settings: &NewSettings) -> Result<(), Ref
     workspaces::create(&location, project.project().data_dir(), name, project.selected())?;
     created(messages, name);
     if let Some(file) = &settings.initial_state {
-        let notes = workspaces::fill(&location, name, file, &settings.state, &mut || messages.locking())?;
+        let notes = workspaces::fill(&location, name, file, &settings.state, &mut StateWait::new(messages))?;
         messages.diagnostics(&notes, &Sources::new());
     }
     Ok(())

@@ -16,7 +16,7 @@ impl Dice {
     }
 }
 
-/// Changes a graph somewhere, and keeps it a graph: edges lead to steps.
+/// Changes a graph somewhere so that it stays a graph: edges lead to steps.
 fn forge(graph: &ExecGraph, dice: &mut Dice) -> ExecGraph {
     let mut ops = graph.ops.clone();
     let mut objects = graph.objects.clone();
@@ -83,7 +83,7 @@ output "id" {
     with_context(&second, &fake, |context, _| {
         let state = state.expect("because it was applied");
         let (planned, _) = finish(plan(context, state, &PlanOptions::default()));
-        let mut planned = planned.expect("because there is nothing wrong");
+        let mut planned = planned.expect("because the plan is valid");
         fake.take_log();
         let (honest, mut dice, mut refused) = (planned.exec.clone(), Dice(0x2545_f491_4f6c_dd1d), 0);
         for number in 0..10_000 {

@@ -129,7 +129,7 @@ variable "old" {
 }
 
 #[test]
-fn outputs_of_modules_keep_what_their_blocks_say() {
+fn outputs_of_modules_keep_the_marks_of_their_blocks() {
     check(
         r#"
 --- main.tf

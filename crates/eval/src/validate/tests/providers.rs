@@ -1,4 +1,4 @@
-//! What is asked of providers while a configuration is validated.
+//! Requests to providers while a configuration is validated.
 
 use expect_test::expect;
 

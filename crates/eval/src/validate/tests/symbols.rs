@@ -1,4 +1,4 @@
-//! What the first name of an opt-in feature means, wherever a reference can stand.
+//! Meaning of the first name of an opt-in feature, wherever a reference can occur.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
     Some(Arc::new(all))
 }
 
-/// What a place needs.
+/// Files that a location requires.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// A value, known or not.
@@ -39,7 +39,7 @@ enum Kind {
     Resource,
 }
 
-/// Every place where a reference can stand: its name, what it needs, and a file with `@.` for the first two names.
+/// Every location of a reference: its name, its files, and a file with `@.` for the first two names.
 const PLACES: &[(&str, Kind, &str)] = &[
     ("local", Kind::Any, "locals { x = @.v }"),
     ("template", Kind::Any, "locals { x = \"a ${@.v} b\" }"),
@@ -145,7 +145,7 @@ fn a_first_name_means_the_same_everywhere() {
         let silent = |got: &str| got.is_empty();
         let both = format!("{OPT_IN}{RESOURCE}");
         match kind {
-            // What is declared there is no resource.
+            // These declarations are not resources.
             Kind::Resource => {
                 expect("a library", found(&both, location, "symbols.s"), &|got| !got.contains(UNDEFINED));
                 if name.starts_with("replace") {

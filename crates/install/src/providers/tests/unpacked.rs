@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 
 impl World {
-    /// A first and a second working directory: what happened in both, and how often somebody was asked in the second one.
+    /// A first and a second working directory: the events in both, and the number of requests in the second one.
     fn twice(&self, sources: &PackageSources, between: impl Fn(&World)) -> (String, String, u32) {
         let (first, before) = self.install(sources, &LockFile::default(), SelectionPolicy::Keep, None);
         between(self);
@@ -35,12 +35,12 @@ impl World {
     }
 }
 
-/// Which file it is, whatever it is called.
+/// Identity of a file, whatever its name.
 fn inode(path: &Path) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).expect("it is there"))
+    std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).expect("it exists"))
 }
 
-/// How often somebody is asked in the second directory if nothing has changed.
+/// Number of requests in the second directory if nothing has changed.
 fn untouched() -> u32 {
     let world = World::new();
     world.twice(&world.registry(), |_| ()).2
@@ -75,7 +75,7 @@ fn what_was_unpacked_before_is_not_unpacked_again() {
     assert_eq!(inode(&world.package().join(PROGRAM)), first);
     // Nothing is hashed again because of that, neither here nor there: lies are believed.
     let records = world.sandbox.dir().join("records");
-    for record in fs::read_dir(&records).expect("it is there").flatten() {
+    for record in fs::read_dir(&records).expect("it exists").flatten() {
         let text = fs::read_to_string(record.path()).expect("it is text");
         let (marks, _) = text.rsplit_once(' ').expect("it has a sum");
         fs::write(record.path(), format!("{marks} {}\n", "ab".repeat(32))).expect("it can be written");
@@ -87,32 +87,32 @@ fn what_was_unpacked_before_is_not_unpacked_again() {
             assert_eq!(verified.sum(&package.join(name)).expect("it can be read"), [0xab; 32]);
         }
     }
-    fs::remove_dir_all(records).expect("it is there");
-    // Another archive in the same place has something else in it.
-    fs::remove_dir_all(world.base()).expect("it is there");
+    fs::remove_dir_all(records).expect("it exists");
+    // Another archive at the same path has another content.
+    fs::remove_dir_all(world.base()).expect("it exists");
     fs::write(&file, archive(&[(PROGRAM, b"another one")])).expect("it can be written");
     let (other, _) = world.install(&sources, &LockFile::default(), SelectionPolicy::Keep, None);
     assert!(!other.locks.selects_same(&outcome.locks));
-    fs::remove_dir_all(world.base()).expect("it is there");
+    fs::remove_dir_all(world.base()).expect("it exists");
     let (_, text) = world.install(&sources, &outcome.locks, SelectionPolicy::Keep, None);
     assert!(text.contains("doesn't match any of the checksums"), "{text}");
     assert_eq!(world.files(), "");
 }
 
 #[test]
-fn what_was_changed_is_brought_again() {
+fn changed_packages_are_downloaded_again() {
     let change = |world: &World| fs::write(world.package().join(PROGRAM), "changed").expect("it can be written");
     let world = World::new();
     assert_eq!(world.twice(&world.registry(), change).2, untouched() + 1);
 }
 
 #[test]
-fn what_somebody_else_has_kept_is_not_believed() {
+fn packages_of_another_user_are_not_trusted() {
     let copy = |world: &World| {
         let (kept, copy) = (world.sandbox.dir().join("kept"), world.sandbox.dir().join("copy"));
-        let files = hash::files(&kept).expect("it is there");
+        let files = hash::files(&kept).expect("it exists");
         package::transfer(&kept, &copy, files, |from, to| fs::copy(from, to).map(drop)).expect("it can be copied");
-        fs::remove_dir_all(&kept).expect("it is there");
+        fs::remove_dir_all(&kept).expect("it exists");
         fs::rename(copy, kept).expect("it can be renamed");
     };
     let world = World::new();
@@ -120,7 +120,7 @@ fn what_somebody_else_has_kept_is_not_believed() {
 }
 
 #[test]
-fn without_a_place_nothing_is_kept() {
+fn without_a_directory_nothing_is_cached() {
     let world = World { kept: UnpackedPackages::default(), ..World::new() };
     assert_eq!(world.twice(&world.registry(), |_| ()).2, untouched() + 1);
 }

@@ -18,7 +18,7 @@ use crate::{BlockSchema, decode};
 fn now<T>(mut answer: Answer<'_, T>) -> T {
     match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
-        Poll::Pending => panic!("the answer is not there yet"),
+        Poll::Pending => panic!("the response is not ready yet"),
     }
 }
 
@@ -276,7 +276,7 @@ fn outputs_of_other_states_are_read() {
 }
 
 #[test]
-fn functions_need_somebody_who_evaluates() {
+fn functions_need_an_evaluator() {
     let call = |provider: &Terraform| {
         let answer = now(provider.call_function("encode_expr".into(), vec![Value::int(1)]));
         answer.map_or_else(|error| error.to_string(), |value| show(&value))

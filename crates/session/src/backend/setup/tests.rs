@@ -98,7 +98,7 @@ impl Directory {
 
     fn save(&self, of: &BackendConfiguration, workspace: &str, output: &str) {
         let mut opened = self.location(of, workspace).open("test", &StateFlags::default(), &mut || ());
-        let opened = opened.as_mut().unwrap_or_else(|_| panic!("nobody has the lock"));
+        let opened = opened.as_mut().unwrap_or_else(|_| panic!("the lock is free"));
         let mut state = State::empty();
         let value = yuba_value::Value::string(output);
         let value = yuba_state::Output { value, sensitive: false, deprecated: Default::default() };
@@ -215,7 +215,7 @@ fn a_migration_that_fails_on_the_way_says_how_far_it_came() {
     }
     assert_eq!(directory.record()["backend"]["config"]["bucket"], "fails-from");
     // The next attempt copies everything.
-    directory.init(&to, MIGRATE).expect("nothing fails any more");
+    directory.init(&to, MIGRATE).expect("nothing fails after that");
     assert_eq!(directory.output(&to, "w").as_deref(), Some("fails w"));
     drop(from);
 }
@@ -246,15 +246,12 @@ fn two_states_are_shown_in_files_that_end_with_the_prompt() {
         let paths = question.description.lines().filter_map(|line| line.split_once("(type \"local\"): "));
         let mut seen = seen.lock().expect("no thread panics with it");
         for (_, path) in paths {
-            seen.push((
-                PathBuf::from(path),
-                std::fs::read_to_string(path).expect("it is there while the user decides"),
-            ));
+            seen.push((PathBuf::from(path), std::fs::read_to_string(path).expect("it exists while the user decides")));
         }
         Ok("no".to_owned())
     });
     let flags = Flags { prompt: Some(prompt), migrate: true, ..Flags::default() };
-    directory.init(&other, flags).expect("a refusal is no failure");
+    directory.init(&other, flags).expect("a refusal is not a failure");
     let shown = shown.lock().expect("no thread panics with it");
     let [(first, old), (second, new)] = &shown[..] else { panic!("{shown:?}") };
     assert!(first.ends_with("1-local.tfstate") && second.ends_with("2-local.tfstate"), "{shown:?}");

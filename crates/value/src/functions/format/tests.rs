@@ -88,7 +88,7 @@ fn verbs_for_texts_and_anything() {
 }
 
 #[test]
-fn mistakes_are_explained() {
+fn errors_are_explained() {
     let one = [num("1")];
     for (pattern, values, expect) in [
         ("%y", &one[..], "error None: unsupported verb 'y' in \"%y\" at offset 0"),

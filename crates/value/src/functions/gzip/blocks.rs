@@ -17,8 +17,8 @@ const MAX_STORED: usize = 65_535;
 /// The order in which the code lengths of the table's own codes are written.
 const TABLE_ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-/// The class of a number from 0, in which each power of two has as many classes as `per_power` says, and how many bits
-/// tell which number of the class it is.
+/// The class of a number from 0, in which each power of two has as many classes as `per_power` says, and the number of
+/// bits that select a number of the class.
 fn class(number: u32, per_power: u32) -> (usize, u32) {
     if number < 2 * per_power {
         return (number as usize, 0);
@@ -169,7 +169,7 @@ struct Table {
     /// Symbols with their extra bits and how many.
     runs: Vec<(usize, u32, u32)>,
     codes: Vec<Code>,
-    /// How many of the codes' lengths are written.
+    /// Number of written code lengths.
     written: usize,
     /// Bits, with the block's header.
     size: usize,

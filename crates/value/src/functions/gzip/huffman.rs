@@ -28,7 +28,7 @@ pub(super) fn fixed_distances() -> Vec<Code> {
     (0..30).map(|symbol| code(symbol, 5)).collect()
 }
 
-/// How many bits the symbols take.
+/// Number of bits of the symbols.
 pub(super) fn bit_length(codes: &[Code], frequencies: &[u32]) -> usize {
     frequencies.iter().zip(codes).map(|(frequency, code)| *frequency as usize * usize::from(code.length)).sum()
 }
@@ -69,11 +69,11 @@ struct Level {
     next_leaf: u32,
     next_pair: u32,
     needed: usize,
-    /// How many leaves of this level and of those below are in use.
+    /// Number of used leaves of this level and of those below.
     leaves: [usize; 16],
 }
 
-/// How many symbols get codes of 0, 1, 2, ... bits. Frequencies are sorted, and there are at least three.
+/// Number of symbols with codes of 0, 1, 2, ... bits. Frequencies are sorted, and there are at least three.
 ///
 /// This is package-merge that looks at as few packages as possible: a level asks the one below for a pair of packages
 /// only when a pair would be cheaper than its own next leaf. Which of equally good answers comes out is a part of the
@@ -96,7 +96,7 @@ fn counts(frequencies: &[u32], max_bits: usize) -> Vec<usize> {
         let below = levels[at - 1].leaves;
         let level = &mut levels[at];
         if level.next_pair == NONE && level.next_leaf == NONE {
-            // Nothing is left here, so there will be no pair for the level above either.
+            // The list is used up, so the level above gets no pair either.
             level.needed = 0;
             levels[at + 1].next_pair = NONE;
             at += 1;

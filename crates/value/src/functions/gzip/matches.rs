@@ -2,7 +2,7 @@
 
 use super::blocks::{Token, Writer};
 
-/// How far back a repetition may lie.
+/// Maximum distance of a repetition.
 const WINDOW: usize = 1 << 15;
 /// Shorter repetitions are not looked for.
 const MIN_MATCH: usize = 4;
@@ -13,7 +13,7 @@ const MAX_SHORT_DISTANCE: usize = 4096;
 const LAZY: usize = 16;
 /// A match of this length is taken at once.
 const NICE: usize = 128;
-/// How many earlier places are tried.
+/// Maximum number of earlier positions to try.
 const TRIES: usize = 128;
 /// Tokens per block.
 const BLOCK_TOKENS: usize = 1 << 14;
@@ -26,13 +26,13 @@ struct Compressor<'a> {
     index: usize,
     /// Bytes before this have left the window.
     base: usize,
-    /// Where the current block began; unknown once that has left the window.
+    /// Start of the current block; unknown once that has left the window.
     block_start: Option<usize>,
-    /// One more than the last place of each hash.
+    /// The last position of each hash, plus one.
     head: Vec<usize>,
-    /// One more than the place of the same hash before, for the places in the window.
+    /// The previous position of the same hash, plus one, for the positions in the window.
     previous: Vec<usize>,
-    /// One more than the last place of the current hash.
+    /// The last position of the current hash, plus one.
     chain: usize,
     length: usize,
     distance: usize,
@@ -67,7 +67,7 @@ pub(super) fn compress(bytes: &[u8], writer: &mut Writer) {
     compressor.run(end, Input::Ends);
 }
 
-/// What comes after the bytes that are compressed now.
+/// Bytes after those that are compressed now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Input {
     Continues,
@@ -129,7 +129,7 @@ impl Compressor<'_> {
         }
     }
 
-    /// Makes a place known and gives one more than the last place that begins like it.
+    /// Inserts a position and returns the last position with the same start, plus one.
     fn insert(&mut self, position: usize) -> usize {
         let mut four = [0; 4];
         four.copy_from_slice(&self.bytes[position..position + 4]);

@@ -37,7 +37,7 @@ struct Node {
     size: usize,
 }
 
-/// What an anchor stands for.
+/// Value of an anchor.
 enum Anchored {
     /// Its definition has begun so many times and not ended.
     Pending(usize),
@@ -82,7 +82,7 @@ impl Head {
     }
 }
 
-/// Which nodes are possible.
+/// Possible nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Allowed {
     Flow,
@@ -94,7 +94,7 @@ enum Allowed {
 impl Parser {
     fn document(&mut self) -> Result<Value> {
         let explicit = match self.tokens.peek()? {
-            Token::StreamEnd => return Err("there is no YAML document in the text".into()),
+            Token::StreamEnd => return Err("the string contains no YAML document".into()),
             Token::Version(..) | Token::TagDirective { .. } | Token::DocumentStart => true,
             _ => false,
         };
@@ -289,7 +289,7 @@ impl Parser {
             match self.tokens.next()? {
                 Token::BlockEntry => {
                     let empty = matches!(self.tokens.peek()?, Token::BlockEntry | Token::BlockEnd);
-                    items.push(self.optional(empty, Allowed::Block)?);
+                    items.push(self.optional((!empty).then_some(Allowed::Block))?);
                 }
                 Token::BlockEnd => return Ok(sequence(items)),
                 _ => return Err(self.tokens.error_at_token("'-' is expected before each item of a list")),
@@ -302,7 +302,7 @@ impl Parser {
         while *self.tokens.peek()? == Token::BlockEntry {
             self.tokens.next()?;
             let empty = matches!(self.tokens.peek()?, Token::BlockEntry | Token::Key | Token::Value | Token::BlockEnd);
-            items.push(self.optional(empty, Allowed::Block)?);
+            items.push(self.optional((!empty).then_some(Allowed::Block))?);
         }
         Ok(sequence(items))
     }
@@ -351,13 +351,14 @@ impl Parser {
             self.tokens.next()?;
             empty = matches!(self.tokens.peek()?, Token::FlowEntry | Token::FlowSequenceEnd);
         }
-        let value = self.optional(empty, Allowed::Flow)?;
+        let value = self.optional((!empty).then_some(Allowed::Flow))?;
         self.insert(&mut entries, key, value)?;
         Ok(entries.finish())
     }
 
-    fn optional(&mut self, empty: bool, allowed: Allowed) -> Result<Node> {
-        let head = if empty { Head::empty() } else { self.head(allowed)? };
+    /// The next node; an empty one where none is allowed.
+    fn optional(&mut self, allowed: Option<Allowed>) -> Result<Node> {
+        let head = allowed.map_or_else(|| Ok(Head::empty()), |allowed| self.head(allowed))?;
         self.node(head)
     }
 
@@ -380,7 +381,7 @@ impl Parser {
                 self.tokens.next()?;
                 empty = matches!(self.tokens.peek()?, Token::Key | Token::Value | Token::BlockEnd);
             }
-            let value = self.optional(empty, Allowed::BlockOrIndentless)?;
+            let value = self.optional((!empty).then_some(Allowed::BlockOrIndentless))?;
             self.insert(&mut entries, key, value)?;
         }
     }
@@ -417,7 +418,7 @@ impl Parser {
                 self.tokens.next()?;
                 empty = matches!(self.tokens.peek()?, Token::FlowEntry | Token::FlowMappingEnd);
             }
-            let value = self.optional(empty, Allowed::Flow)?;
+            let value = self.optional((!empty).then_some(Allowed::Flow))?;
             self.insert(&mut entries, key, value)?;
         }
     }

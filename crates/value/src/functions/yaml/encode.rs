@@ -24,7 +24,7 @@ pub(super) fn encode(value: &Value) -> String {
     emitter.out
 }
 
-/// Where a node stands.
+/// Context of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NodePosition {
     Root,
@@ -42,7 +42,7 @@ enum Style {
     Literal,
 }
 
-/// How an indicator stands beside what is written before and after it.
+/// Spacing around an indicator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Indicator {
     /// With a space before it.
@@ -61,7 +61,7 @@ struct Emitter {
     column: usize,
     /// The current level's; -1 outside of everything.
     indent: isize,
-    /// What is written next needs no space before it.
+    /// The next token needs no space before it.
     after_space: bool,
     /// Only indentation and indicators were written on this line.
     indented: bool,
@@ -177,13 +177,14 @@ impl Emitter {
                 self.indented = false;
                 self.open |= position == NodePosition::Root;
             }
-            Style::DoubleQuoted => self.double_quoted(text, position != NodePosition::SimpleKey),
+            Style::DoubleQuoted => self.double_quoted(text, position),
             Style::Literal => self.literal(text),
         }
         self.indent = outer;
     }
 
-    fn double_quoted(&mut self, text: &str, may_break: bool) {
+    fn double_quoted(&mut self, text: &str, position: NodePosition) {
+        let may_break = position != NodePosition::SimpleKey;
         self.indicator("\"", Indicator::Separate);
         // Quirk: a byte order mark at the start makes every character an escape.
         let escape_all = text.starts_with('\u{feff}');

@@ -1,4 +1,4 @@
-//! Which value a scalar stands for.
+//! The value of a scalar.
 
 use ecow::{EcoString, eco_format};
 
@@ -6,7 +6,7 @@ use crate::functions::encoding::decode_base64;
 use crate::functions::timestamp::Timestamp;
 use crate::{Number, Value};
 
-/// How a scalar was written.
+/// Style of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,

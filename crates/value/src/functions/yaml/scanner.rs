@@ -42,7 +42,7 @@ pub(super) enum Token {
 
 type Result<T> = std::result::Result<T, EcoString>;
 
-/// A place where a key may have begun.
+/// A position where a key may have begun.
 #[derive(Clone, Copy, Default)]
 struct SimpleKey {
     possible: bool,
@@ -67,11 +67,11 @@ pub(super) struct Scanner {
     start: usize,
     /// The line of the token last looked at.
     looked_at: usize,
-    /// How many tokens were taken from the queue.
+    /// Number of tokens taken from the queue.
     taken: usize,
     indent: isize,
     indents: Vec<isize>,
-    /// One more than there are open brackets.
+    /// Number of open brackets, plus one.
     simple_keys: Vec<SimpleKey>,
     simple_key_allowed: bool,
     ended: bool,
@@ -137,12 +137,12 @@ impl Scanner {
         }))
     }
 
-    /// An error with the place of the token last looked at.
+    /// An error at the position of the last token.
     pub(super) fn error_at_token(&self, problem: impl AsRef<str>) -> EcoString {
         eco_format!("on line {}: {}", self.looked_at + 1, problem.as_ref())
     }
 
-    /// An error with the place that was reached.
+    /// An error at the current position.
     fn error(&self, problem: impl AsRef<str>) -> EcoString {
         eco_format!("on line {}, column {}: {}", self.line + 1, self.column + 1, problem.as_ref())
     }
@@ -260,7 +260,8 @@ impl Scanner {
         }
         Ok(())
     }
-    /// Opens a block if this column is deeper than the current one. Its token goes to the end of the queue or to a place.
+    /// Opens a block if this column is deeper than the current one. Its token goes to the end of the queue or to a
+    /// position.
     fn roll_indent(&mut self, column: isize, position: Option<SimpleKey>, token: Token) -> Result<()> {
         if self.in_flow() || self.indent >= column {
             return Ok(());
@@ -346,7 +347,7 @@ impl Scanner {
             '|' | '>' if !flow => {
                 self.remove_simple_key()?;
                 self.simple_key_allowed = true;
-                let text = self.block_scalar(c == '|')?;
+                let text = self.block_scalar(c)?;
                 self.push(Token::Scalar { text, style: Style::Block });
             }
             '\'' | '"' => {
@@ -421,7 +422,7 @@ impl Scanner {
         }
     }
 
-    /// What begins here may be a key on one line with its value; what follows it directly may not.
+    /// A token that begins here may be a key on one line with its value; the one directly after it may not.
     fn simple_token(&mut self) -> Result<()> {
         self.save_simple_key()?;
         self.simple_key_allowed = false;
@@ -472,7 +473,7 @@ impl Scanner {
             if self.column == 0 && self.at(0) == '\u{feff}' {
                 self.skip(1);
             }
-            // A tab is no indentation: not at the start of a line, nor where a block could begin.
+            // A tab is not indentation: not at the start of a line, nor where a block could begin.
             while self.at(0) == ' ' || ((self.in_flow() || !self.simple_key_allowed) && self.at(0) == '\t') {
                 self.skip(1);
             }

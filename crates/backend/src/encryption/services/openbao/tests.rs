@@ -82,7 +82,7 @@ fn variables_of_openbao_hide_those_of_vault() {
 }
 
 #[test]
-fn mistakes_are_found_before_the_first_request() {
+fn errors_are_found_before_the_first_request() {
     let name = json!({ "key_name": "name" });
     for (arguments, variables, text) in [
         (json!({ "key_name": "" }), vec![], "key_name"),
@@ -97,7 +97,7 @@ fn mistakes_are_found_before_the_first_request() {
         (name.clone(), vec![("VAULT_CAPATH", "missing")], "missing"),
         (name.clone(), vec![("BAO_CLIENT_CERT", "c.pem")], "BAO_CLIENT_KEY"),
     ] {
-        let error = try_open(&arguments, &variables).map(drop).expect_err("it is a mistake");
+        let error = try_open(&arguments, &variables).map(drop).expect_err("it is an error");
         assert!(error.contains(text), "{variables:?}: {error}");
     }
     assert_eq!(timeout(&[("BAO_CLIENT_TIMEOUT", "90")].into_iter().collect()), Ok(Duration::from_secs(90)));

@@ -1,11 +1,12 @@
-//! A server that fails in the middle of things: nothing is lost, nothing is written twice, and a page is never a success.
+//! A server that fails during requests: nothing is lost, nothing is written twice, and an HTML page is never a success.
 
 use serde_json::json;
 use yuba_state::State;
 use yuba_testkit::servers::{Fault, HttpLockServer, On, http_lock_server};
 
 use crate::{
-    BackendConfiguration, BackendEnvironment, Backends, LockHolder, LockRefusal, StateStore, Storage, diagnostics,
+    BackendConfiguration, BackendEnvironment, Backends, LockHolder, LockRefusal, StateStore, Storage, SuccessorCheck,
+    diagnostics,
 };
 
 /// The state on a server, as a command opens it.
@@ -66,7 +67,7 @@ fn an_apply_sends_no_more_requests_than_opentofu() {
     let mut store = locked(&server);
     let mut state = store.read().expect("the server answers").state.expect("it was written");
     state.serial += 1;
-    store.push(&state, true).expect("the server answers");
+    store.push(&state, SuccessorCheck::Skipped).expect("the server answers");
     store.unlock().expect("the server answers");
     assert_eq!(requests(&server), ["LOCK", "GET", "POST", "UNLOCK"], "a later apply");
 }

@@ -47,7 +47,7 @@ contexts:
   context: {cluster: two, user: file}
 ";
 
-/// Nothing is there.
+/// No file exists.
 const NOWHERE: &str = "/nonexistent/service-account";
 
 #[test]
@@ -195,7 +195,7 @@ fn pods_use_their_service_account() {
     let variables = [("KUBERNETES_SERVICE_HOST", "fd00::1"), ("KUBERNETES_SERVICE_PORT", "443")];
     let error = connect(&json!({ "in_cluster_config": true }), &variables, &account).expect_err("there is no token");
     assert!(error.contains("token of the service account"), "{error}");
-    let error = connect(&json!({ "in_cluster_config": true }), &[], &account).expect_err("it is no pod");
+    let error = connect(&json!({ "in_cluster_config": true }), &[], &account).expect_err("it is not a pod");
     assert!(error.contains("KUBERNETES_SERVICE_HOST"), "{error}");
     directory.write("account/token", "first\n");
     // Without any kubeconfig file the pod is noticed.

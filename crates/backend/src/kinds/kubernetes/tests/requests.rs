@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use yuba_testkit::{Asked, Host, Reply};
 
 use super::super::objects;
-use crate::kit::store::{LockId, Precondition, Store, StoreErrorKind, StoreVersion, Write};
+use crate::kit::store::{LockId, Precondition, Store, StoreErrorKind, StoreVersion, UnlockRefusal, Write};
 use crate::{BackendConfiguration, BackendEnvironment, Backends, LockHolder, LockRefusal, Storage};
 
 fn store(host: &Host, suffix: &str) -> Arc<dyn Store> {
@@ -113,7 +113,7 @@ fn a_response_of_another_server_is_not_an_absent_state() {
 }
 
 #[test]
-fn a_secret_that_only_got_a_label_is_no_conflict() {
+fn a_new_label_of_a_secret_is_not_a_conflict() {
     let secret = |version: &str| {
         let labels = json!({ "tfstate": "true", "backup": version });
         json!({ "metadata": { "name": "x", "resourceVersion": version, "labels": labels }, "data": { "tfstate": objects::compressed(b"old"), "other": "eA==" } })
@@ -175,4 +175,21 @@ fn a_truncated_state_is_damaged() {
     let (_host, store) = answering(move |_| Reply::json(&text));
     let error = store.read("default").expect_err("the end is missing");
     assert!(error.reason.contains("is damaged") && error.reason.contains("state push"), "{}", error.reason);
+}
+
+#[test]
+fn the_lease_of_another_lock_is_not_released() {
+    let lease = json!({ "metadata": {}, "spec": { "holderIdentity": "theirs" } }).to_string();
+    let (host, store) = answering(move |_| Reply::json(&lease));
+    let refused = store.unlock("default", &LockId("ours".to_owned()));
+    assert!(matches!(&refused, Err(UnlockRefusal::OtherLock(Some(present))) if present.id == "theirs"), "{refused:?}");
+    assert!(host.asked().iter().all(|asked| asked.method == "GET"), "nothing is changed");
+}
+
+#[test]
+fn an_object_of_another_program_is_not_deleted() {
+    let (host, store) = answering(|_| Reply::json(&json!({ "metadata": { "uid": "1", "labels": {} } }).to_string()));
+    let refused = store.delete("old").expect_err("it may belong to another program");
+    assert!(refused.reason.contains("tfstate=true"), "{refused}");
+    assert!(host.asked().iter().all(|asked| asked.method == "GET"), "nothing is deleted");
 }

@@ -60,7 +60,7 @@ fn settings_of_the_server_become_options() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused_by_name() {
+fn unsupported_settings_are_refused_by_name() {
     for (text, variables, named) in [
         ("sslmode=prefer", &[][..], "sslmode"),
         ("sslmode=allow", &[], "sslmode"),

@@ -5,15 +5,24 @@ use ecow::eco_format;
 use super::{END, Result, Scanner, is_blank, is_blank_or_end, is_line_end};
 use crate::functions::yaml::is_break;
 
+/// Where the first line break after a line of a quoted scalar is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FirstBreak {
+    Ahead,
+    /// It was read: a backslash before it removes it from the value.
+    Escaped,
+}
+
 impl Scanner {
-    pub(super) fn block_scalar(&mut self, literal: bool) -> Result<String> {
+    pub(super) fn block_scalar(&mut self, indicator: char) -> Result<String> {
+        let literal = indicator == '|';
         self.skip(1);
         let (mut keep, mut strip, mut increment) = (false, false, None);
         for _ in 0..2 {
             match self.at(0) {
                 '+' if !keep && !strip => keep = true,
                 '-' if !keep && !strip => strip = true,
-                '0' if increment.is_none() => return Err(self.error("an indentation of 0 is not possible")),
+                '0' if increment.is_none() => return Err(self.error("an indentation of 0 is not allowed")),
                 c @ '1'..='9' if increment.is_none() => increment = c.to_digit(10),
                 _ => break,
             }
@@ -89,7 +98,7 @@ impl Scanner {
             if self.at(0) == END {
                 return Err(self.error("the closing quote is missing"));
             }
-            let mut folded = false;
+            let mut first = FirstBreak::Ahead;
             while !is_blank_or_end(self.at(0)) {
                 match (self.at(0), self.at(1)) {
                     ('\'', '\'') if single => {
@@ -100,7 +109,7 @@ impl Scanner {
                     ('\\', next) if !single && is_break(next) => {
                         self.skip(1);
                         self.take_break();
-                        folded = true;
+                        first = FirstBreak::Escaped;
                         break;
                     }
                     ('\\', _) if !single => text.push(self.escape()?),
@@ -111,15 +120,14 @@ impl Scanner {
                 self.skip(1);
                 return Ok(text);
             }
-            self.fold(&mut text, folded);
+            self.fold(&mut text, first);
         }
     }
     /// Spaces and line breaks within a text: the first line break becomes a space, or nothing if more follow.
-    /// With `folded` the first line break was there, but left no trace.
-    fn fold(&mut self, text: &mut String, folded: bool) {
-        let (spaces, first, more) = self.blanks(folded);
+    fn fold(&mut self, text: &mut String, first_break: FirstBreak) {
+        let (spaces, first, more) = self.blanks(first_break);
         match first {
-            None if !folded => text.push_str(&spaces),
+            None if first_break == FirstBreak::Ahead => text.push_str(&spaces),
             Some('\n') if more.is_empty() => text.push(' '),
             Some('\n') => text.push_str(&more),
             first => {
@@ -129,16 +137,16 @@ impl Scanner {
         }
     }
     /// Spaces before the first line break, that line break, and the ones after it.
-    fn blanks(&mut self, folded: bool) -> (String, Option<char>, String) {
+    fn blanks(&mut self, first_break: FirstBreak) -> (String, Option<char>, String) {
         let (mut spaces, mut first, mut more) = (String::new(), None, String::new());
         loop {
             if is_blank(self.at(0)) {
                 let c = self.take();
-                if first.is_none() && !folded {
+                if first.is_none() && first_break == FirstBreak::Ahead {
                     spaces.push(c);
                 }
             } else if let Some(c) = self.take_break() {
-                if first.is_none() && !folded {
+                if first.is_none() && first_break == FirstBreak::Ahead {
                     first = Some(c);
                 } else {
                     more.push(c);

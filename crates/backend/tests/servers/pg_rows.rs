@@ -1,0 +1,502 @@
+//! `backend "pg" { layout = "resources" }` on PostgreSQL: what is particular to it, bad input, and a model of concurrent runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use yuba_addrs::AbsResourceInstance;
+use yuba_backend::{
+    JournalOperation, LockHolder, LockRefusal, Reservation, StatePart, StateSelector, StateStore, SuccessorCheck,
+};
+use yuba_state::{Attributes, Edit, State};
+use yuba_testkit::servers::{is_installed, is_required};
+
+use crate::pg::{DATABASE, Pg, Users, refused, start};
+use crate::subject::{Machine, Subject as _, unique};
+use crate::suite::{add, edit, locked, numbers, read};
+
+static SERVER: LazyLock<Option<Pg>> = LazyLock::new(|| start(Users::Many, "resources"));
+
+type Test = fn(&Pg);
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let tests: &[(&str, Test)] = &[
+        ("a connection that breaks at any request loses nothing", |pg| {
+            crate::pg_cuts::a_cut_at_any_request_loses_nothing(pg, pg.server.port(), "resources");
+        }),
+        ("only rows that changed are written", only_changed_rows_are_written),
+        ("parts of a state are locked", parts_are_locked),
+        ("two runs begin a state at the same time", two_runs_begin_a_state),
+        ("results without a database are saved by the next command", results_without_a_database),
+        ("tables of a newer version are refused", newer_tables_are_refused),
+        ("tables without a version are refused", half_a_migration_is_refused),
+        ("two processes create the tables at the same time", tables_are_created_once),
+        ("rows that were edited by hand are checked", edited_rows_are_checked),
+        ("a state of the other layout is not lost", a_state_of_the_other_layout),
+        ("a statement timeout is named", a_statement_timeout_is_named),
+        ("history is removed by age", history_is_removed),
+        ("many outputs and a large attribute are stored", large_contents_are_stored),
+        ("concurrent runs follow the model", concurrent_runs_follow_the_model),
+    ];
+    let is_ignored = !is_installed("postgresql") && !is_required("postgresql");
+    let missing = || libtest_mimic::Failed::from("postgresql is required by YUBA_REQUIRE and missing");
+    let trial = |(name, test): &(&str, Test)| {
+        let test = *test;
+        let run = move || SERVER.as_ref().map(test).ok_or_else(missing);
+        Trial::test(format!("pg with rows on PostgreSQL: {name}"), run).with_ignored_flag(is_ignored)
+    };
+    tests.iter().map(trial).collect()
+}
+
+fn sql(pg: &Pg, statement: &str) -> String {
+    pg.server.sql(DATABASE, statement)
+}
+
+/// An object with a number.
+fn counted(address: &str, n: u64) -> Edit {
+    let line = format!(
+        r#"{{"edit":"set_object","addr":"{address}","provider":"provider[\"terraform.io/builtin/terraform\"]","object":{{"schema_version":0,"attributes":{{"n":{n}}},"sensitive_attributes":[]}}}}"#
+    );
+    Edit::from_json_line(&line).expect("it is well-formed")
+}
+
+fn instance(address: &str) -> AbsResourceInstance {
+    match counted(address, 0) {
+        Edit::SetObject { addr, .. } => addr,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn count(state: &State, address: &str) -> u64 {
+    let current = state.instance(&instance(address)).and_then(|instance| instance.current.clone());
+    current.map_or(0, |object| match &object.attributes {
+        Attributes::Json(json) => {
+            json.as_str().trim_start_matches("{\"n\":").trim_end_matches('}').parse().expect("it is a number")
+        }
+        Attributes::Flat(_) => panic!("the test writes JSON"),
+    })
+}
+
+fn part(reads: &[&str], writes: &[&str]) -> StatePart {
+    let selectors = |list: &[&str]| list.iter().map(|one| StateSelector::Instance(instance(one))).collect();
+    StatePart { reads: selectors(reads), writes: selectors(writes) }
+}
+
+fn announced(machine: &Machine) -> Box<dyn StateStore> {
+    let mut store = machine.open("default");
+    store.try_lock_part(machine.holder(), Duration::ZERO).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    read(store.as_mut());
+    store
+}
+
+fn only_changed_rows_are_written(pg: &Pg) {
+    let name = unique("written_rows");
+    let machine = Machine::new(pg, &name);
+    let mut store = locked(&machine, "default");
+    let mut state = read(store.as_mut());
+    (0..50).for_each(|n| state.apply(edit(n)));
+    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    state.apply(counted("terraform_data.r[7]", 1));
+    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    store.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+    let versions = format!("select version, count(*) from \"{name}\".yuba_objects group by 1 order by 1");
+    assert_eq!(sql(pg, &versions).split_whitespace().collect::<String>(), "1|492|1");
+    assert_eq!(sql(pg, &format!("select count(*) from \"{name}\".yuba_history")), "1");
+    assert_eq!(sql(pg, &format!("select serial from \"{name}\".yuba_workspaces")), state.serial.to_string());
+}
+
+fn parts_are_locked(pg: &Pg) {
+    let name = unique("parts");
+    let (one, two) = (Machine::new(pg, &name), Machine::new(pg, &name));
+    for n in 0..4 {
+        add(&one, "default", n);
+    }
+    let (mut first, mut second) = (announced(&one), announced(&two));
+    assert_eq!(first.reserve(None, &part(&["a.r[0]"], &["a.r[1]"])).expect("it is free"), Reservation::Held);
+    // Both may read the same, and write other objects.
+    assert_eq!(second.reserve(None, &part(&["a.r[0]"], &["a.r[2]"])).expect("it is free"), Reservation::Held);
+    let refused = |outcome: Result<Reservation, LockRefusal>, path: &str| match outcome {
+        Err(LockRefusal::Held { holder: Some(holder), .. }) => {
+            assert_eq!((holder.path.as_str(), holder.operation.as_str()), (path, "OperationTypeApply"));
+            assert!(holder.created.is_some());
+        }
+        outcome => panic!("{outcome:?}"),
+    };
+    refused(second.reserve(None, &part(&["a.r[1]"], &[])), "a.r[1]");
+    refused(second.reserve(None, &part(&[], &["a.r[0]"])), "a.r[0]");
+    // The whole resource and the whole state exclude it, too.
+    let whole = StatePart {
+        reads: BTreeSet::from([StateSelector::Config(instance("a.r[1]").config())]),
+        ..StatePart::default()
+    };
+    refused(second.reserve(None, &whole), "a.r[1]");
+    let mut third = Machine::new(pg, &name).open("default");
+    assert!(matches!(third.try_lock(LockHolder { id: unique("id"), ..two.holder() }), Err(LockRefusal::Held { .. })));
+    first.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert_eq!(second.reserve(None, &part(&["a.r[1]"], &[])).expect("it is free"), Reservation::Held);
+    second.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+    // What has changed after the snapshot makes a plan stale, and only that.
+    let mut late = announced(&one);
+    let mut other = announced(&two);
+    let mut state = read(other.as_mut());
+    state.apply(edit(1));
+    state.apply(counted("terraform_data.r[1]", 5));
+    other.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    other.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+    let stale = late.reserve(None, &part(&["terraform_data.r[1]"], &["terraform_data.r[2]"])).expect("it is free");
+    assert_eq!(stale, Reservation::Stale(vec!["terraform_data.r[1]".to_owned()]));
+    let fresh = late.reserve(None, &part(&["terraform_data.r[0]"], &["terraform_data.r[2]"])).expect("it is free");
+    assert_eq!(fresh, Reservation::Held);
+    // A row that was not locked and has changed is not overwritten.
+    let mut start = read(late.as_mut());
+    let mut journal = late.journal(&mut start).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let mut other = announced(&two);
+    let mut state = read(other.as_mut());
+    state.apply(counted("terraform_data.r[3]", 6));
+    other.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    other.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+    journal.append(&[counted("terraform_data.r[3]", 9)]);
+    journal.flush().unwrap_or_else(|problems| panic!("{problems:?}"));
+    let problems = journal.hand_over().expect_err("nothing starts after a conflict");
+    assert!(problems.joined().contains("terraform_data.r[3]"), "{problems:?}");
+    start.apply(counted("terraform_data.r[3]", 9));
+    drop(journal.close(&mut start));
+    assert_eq!(count(&read(two.open("default").as_mut()), "terraform_data.r[3]"), 6);
+}
+
+fn two_runs_begin_a_state(pg: &Pg) {
+    let name = unique("begun");
+    let machines = [Machine::new(pg, &name), Machine::new(pg, &name)];
+    let mut stores = machines.each_ref().map(announced);
+    let lineages = [0, 1].map(|n| {
+        let mut state = State::empty();
+        state.apply(edit(n));
+        stores[n].write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+        read(machines[n].open("default").as_mut()).lineage
+    });
+    let state = read(machines[0].open("default").as_mut());
+    assert_eq!((numbers(Some(&state)), state.serial), (vec![0, 1], 2));
+    assert_eq!(lineages, [state.lineage.clone(), state.lineage]);
+}
+
+fn results_without_a_database(pg: &Pg) {
+    let name = unique("outage_unsaved").replace("outage", "reach");
+    let machine = Machine::new(pg, &name);
+    add(&machine, "default", 1);
+    let mut store = locked(&machine, "default");
+    let mut state = read(store.as_mut());
+    let mut journal = store.journal(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let begun = journal.begin(JournalOperation { address: "terraform_data.r[10]".into(), action: "create".into() });
+    journal.hand_over().unwrap_or_else(|problems| panic!("{problems:?}"));
+    // The tables are out of reach while the operation runs.
+    sql(pg, &format!("alter table \"{name}\".yuba_objects rename to gone"));
+    journal.finish(begun, &[edit(10)]);
+    journal.flush().unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert!(journal.hand_over().is_err(), "nothing else starts");
+    state.apply(edit(10));
+    journal.close(&mut state).expect_err("it cannot be saved");
+    drop(store);
+    sql(pg, &format!("alter table \"{name}\".gone rename to yuba_objects"));
+    assert_eq!(numbers(Some(&read(Machine::new(pg, &name).open("default").as_mut()))), [1]);
+    let next = machine.restarted(pg, &name);
+    let reading = locked(&next, "default").read().unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert_eq!(numbers(reading.state.as_ref()), [1, 10]);
+    assert_eq!(reading.recovered.expect("it was saved").addresses, ["terraform_data.r[10]"]);
+    assert_eq!(numbers(Some(&read(Machine::new(pg, &name).open("default").as_mut()))), [1, 10]);
+    let again = locked(&next, "default").read().unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert!(again.recovered.is_none());
+}
+
+fn newer_tables_are_refused(pg: &Pg) {
+    let name = unique("newer");
+    add(&Machine::new(pg, &name), "default", 1);
+    sql(pg, &format!("update \"{name}\".yuba_schema set version = 99"));
+    let reason = refused(&pg.arguments(&name), &[]).expect("the version is not known");
+    assert!(reason.contains("have version 99") && reason.contains("newer version of Yuba"), "{reason}");
+}
+
+fn half_a_migration_is_refused(pg: &Pg) {
+    let name = unique("half");
+    add(&Machine::new(pg, &name), "default", 1);
+    sql(pg, &format!("drop table \"{name}\".yuba_schema"));
+    let reason = refused(&pg.arguments(&name), &[]).expect("the version is not known");
+    assert!(reason.contains("does not say its version"), "{reason}");
+}
+
+fn tables_are_created_once(pg: &Pg) {
+    let name = unique("created_once");
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let name = &name;
+            scope.spawn(move || add(&Machine::new(pg, name), "default", n));
+        }
+    });
+    assert_eq!(numbers(Some(&read(Machine::new(pg, &name).open("default").as_mut()))), [0, 1, 2, 3]);
+}
+
+fn edited_rows_are_checked(pg: &Pg) {
+    let edits: &[(&str, &str)] = &[
+        ("update yuba_objects set object = '[]' where address like '%[1]'", "state"),
+        ("update yuba_objects set mode = 'other' where address like '%[1]'", "other"),
+        ("update yuba_objects set provider = 'nonsense' where address like '%[1]'", "provider"),
+        (
+            "update yuba_objects set provider = 'provider[\"example.com/a/b\"]' where address like '%[1]'",
+            "different provider addresses",
+        ),
+        ("update yuba_objects set instance_key = 'true' where address like '%[1]'", "key"),
+        ("update yuba_objects set deposed = 'short' where address like '%[1]'", "deposed"),
+        // Two current objects of one instance.
+        ("update yuba_objects set instance_key = '2' where address like '%[1]'", "terraform_data.r[2]"),
+        ("update yuba_objects set dependencies = '[\"not an address!\"]' where address like '%[1]'", "address"),
+    ];
+    for (statement, says) in edits {
+        let name = unique("edited");
+        let machine = Machine::new(pg, &name);
+        (1..3).for_each(|n| drop(add(&machine, "default", n)));
+        sql(pg, &format!("set search_path = \"{name}\"; {statement}"));
+        let problems = machine.open("default").read().expect_err(statement);
+        assert!(problems.joined().contains(says), "{statement}: {problems:?}");
+    }
+    // A dependency that does not exist is accepted: its object may be gone already.
+    let name = unique("dangling");
+    let machine = Machine::new(pg, &name);
+    add(&machine, "default", 1);
+    sql(pg, &format!("update \"{name}\".yuba_objects set dependencies = '[\"terraform_data.none\"]'"));
+    assert_eq!(numbers(Some(&read(machine.open("default").as_mut()))), [1]);
+}
+
+fn a_state_of_the_other_layout(pg: &Pg) {
+    let name = unique("layouts");
+    let rows = Machine::new(pg, &name);
+    let content = r#"{"version":4,"terraform_version":"1.12.6","serial":1,"lineage":"x","outputs":{},"resources":[{"mode":"managed"}]}"#;
+    sql(pg, &format!("insert into \"{name}\".states (name, data) values ('default', '{content}')"));
+    let mut store = locked(&rows, "default");
+    let reading = store.read().unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert!(reading.diagnostics.iter().any(|problem| problem.code.id == "pg-state-elsewhere"), "{reading:?}");
+    let mut state = State::empty();
+    state.apply(edit(1));
+    let problems = store.write(&mut state).expect_err("the table has a state");
+    assert!(problems.iter().any(|problem| problem.code.id == "pg-other-layout"), "{problems:?}");
+    assert_eq!(sql(pg, &format!("select data from \"{name}\".states")), content);
+    // A command that copies a state replaces it, and a copy stays.
+    store.push(&state, SuccessorCheck::Skipped).unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert_eq!(sql(pg, &format!("select data from \"{name}\".yuba_replaced_states")), content);
+    assert!(sql(pg, &format!("select data from \"{name}\".states")).contains("yuba_layout"));
+}
+
+fn a_statement_timeout_is_named(pg: &Pg) {
+    let name = unique("timeout");
+    let machine = Machine::new(pg, &name);
+    add(&machine, "default", 1);
+    sql(
+        pg,
+        &format!(
+            "alter table \"{name}\".yuba_objects rename to o; create view \"{name}\".yuba_objects as \
+             select o.* from \"{name}\".o, pg_sleep(2)"
+        ),
+    );
+    let mut arguments = pg.arguments(&name);
+    let url = format!("{}&options=-cstatement_timeout%3D300", arguments["conn_str"].as_str().expect("it is a string"));
+    arguments["conn_str"] = url.into();
+    let kind = machine.backends.find("pg").expect("it is a row of the table");
+    let configuration = yuba_backend::BackendConfiguration::of_json(kind, &arguments);
+    let storage = machine.backends.open(&configuration).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let backend = machine.backends.backend(&storage, None);
+    let mut store = backend.open("default").unwrap_or_else(|problems| panic!("{problems:?}"));
+    let problems = store.read().expect_err("the statement takes too long");
+    assert!(problems.joined().contains("statement_timeout"), "{problems:?}");
+}
+
+fn history_is_removed(pg: &Pg) {
+    let name = unique("history");
+    let machine = Machine::new(pg, &name);
+    (1..4).for_each(|n| drop(add(&machine, "default", n)));
+    let mut old = announced(&machine);
+    let mut store = locked(&Machine::new(pg, &name), "default");
+    let mut state = read(store.as_mut());
+    state.apply(counted("terraform_data.r[1]", 1));
+    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    store.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+    let versions = format!("select count(*) from \"{name}\".history where address = 'terraform_data.r[1]'");
+    assert_eq!(sql(pg, &versions), "2");
+    assert_eq!(sql(pg, &format!("select \"{name}\".yuba_prune('1 day')")), "0");
+    assert_eq!(sql(pg, &format!("select \"{name}\".yuba_prune('0')")), "1");
+    assert_eq!(sql(pg, &versions), "1");
+    // What has changed since is no longer known.
+    let stale = old.reserve(None, &part(&["terraform_data.r[2]"], &[])).expect("it is free");
+    assert!(matches!(stale, Reservation::Stale(_)), "{stale:?}");
+    assert_eq!(numbers(Some(&read(machine.open("default").as_mut()))), [1, 2, 3]);
+}
+
+fn large_contents_are_stored(pg: &Pg) {
+    let name = unique("large_rows");
+    let machine = Machine::new(pg, &name);
+    let mut store = locked(&machine, "default");
+    let mut state = read(store.as_mut());
+    let large = "x".repeat(40 << 20);
+    let line = format!(
+        r#"{{"edit":"set_object","addr":"terraform_data.large","provider":"provider[\"terraform.io/builtin/terraform\"]","object":{{"schema_version":0,"attributes":{{"id":"\u0000{large}"}},"sensitive_attributes":[]}}}}"#
+    );
+    state.apply(Edit::from_json_line(&line).expect("it is well-formed"));
+    for n in 0..50_000 {
+        let line = format!(r#"{{"edit":"set_output","name":"o{n}","output":{{"value":"v","type":"string"}}}}"#);
+        state.apply(Edit::from_json_line(&line).expect("it is well-formed"));
+    }
+    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let again = read(Machine::new(pg, &name).open("default").as_mut());
+    assert!(again.same_content(&state) && again.serial == state.serial);
+}
+
+/// Objects of the model.
+const OBJECTS: u64 = 8;
+/// Runs that change objects at the same time.
+const APPLIERS: u64 = 4;
+
+/// What the model knows of an object: how often it was changed, at least and at most.
+type Model = Mutex<BTreeMap<u64, (u64, u64)>>;
+
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
+
+/// Appliers and planners run at the same time. Sessions end, processes end between any two steps, and each object counts how often it
+/// was changed. `YUBA_ROUNDS` is the number of runs of each applier, `YUBA_CRASH_SEED` repeats their decisions.
+fn concurrent_runs_follow_the_model(pg: &Pg) {
+    let variable = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let rounds = variable("YUBA_ROUNDS").unwrap_or(30);
+    let seed = variable("YUBA_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    println!("YUBA_CRASH_SEED={seed}");
+    let name = unique("model");
+    let first = Machine::new(pg, &name);
+    let mut store = locked(&first, "default");
+    let mut state = read(store.as_mut());
+    (0..OBJECTS).for_each(|n| state.apply(counted(&format!("a.r[{n}]"), 0)));
+    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    store.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+    let model: Model = Mutex::new((0..OBJECTS).map(|n| (n, (0, 0))).collect());
+    let (is_over, plans) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let appliers: Vec<_> = (0..APPLIERS)
+            .map(|applier| {
+                let (model, name) = (&model, &name);
+                scope.spawn(move || {
+                    let mut random =
+                        seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (applier + 1).wrapping_mul(0x1234_5678_9abc_def1);
+                    let mut machine = Machine::new(pg, name);
+                    for _ in 0..rounds {
+                        if !one_run(&machine, model, &mut random) {
+                            machine = Machine::new(pg, name);
+                        }
+                    }
+                })
+            })
+            .collect();
+        // Planners see whole commits only, and never wait.
+        scope.spawn(|| {
+            let machine = Machine::new(pg, &name);
+            let mut last = 0;
+            while !is_over.load(Ordering::SeqCst) {
+                let state = read(machine.open("default").as_mut());
+                let sum: u64 = (0..OBJECTS).map(|n| count(&state, &format!("a.r[{n}]"))).sum();
+                assert!(sum >= last, "a snapshot goes back: {sum} after {last}");
+                last = sum;
+                plans.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        // Sessions of runs end at any time.
+        scope.spawn(|| {
+            let mut random = seed | 1;
+            while !is_over.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(20 + next(&mut random) % 60));
+                let end = format!(
+                    "select count(pg_terminate_backend(process)) from (select process from \"{name}\".yuba_runs \
+                     where ended is null order by random() limit 1) r"
+                );
+                sql(pg, &end);
+            }
+        });
+        for applier in appliers {
+            applier.join().expect("an applier has found no violation");
+        }
+        is_over.store(true, Ordering::SeqCst);
+    });
+    let state = read(first.open("default").as_mut());
+    for (n, (least, most)) in model.lock().expect("nothing panics while it is held").iter() {
+        let found = count(&state, &format!("a.r[{n}]"));
+        assert!((*least..=*most).contains(&found), "object {n} was changed {found} times, and not {least} to {most}");
+    }
+    // Everything can be locked again.
+    drop(locked(&first, "default"));
+    let changes: u64 = (0..OBJECTS).map(|n| count(&state, &format!("a.r[{n}]"))).sum();
+    println!("{changes} changes in {} runs, {} plans", rounds * APPLIERS, plans.load(Ordering::SeqCst));
+    assert!(changes > 0);
+}
+
+/// One run of an applier. False if its process has ended.
+fn one_run(machine: &Machine, model: &Model, random: &mut u64) -> bool {
+    let mut store = machine.open("default");
+    if store.try_lock_part(machine.holder(), Duration::ZERO).is_err() {
+        return true;
+    }
+    let Ok(reading) = store.read() else { return true };
+    let mut state = reading.state.expect("it exists");
+    let wanted: BTreeSet<u64> = (0..=next(random) % 3).map(|_| next(random) % OBJECTS).collect();
+    let names: Vec<String> = wanted.iter().map(|n| format!("a.r[{n}]")).collect();
+    let read_too = format!("a.r[{}]", next(random) % OBJECTS);
+    let writes: Vec<&str> = names.iter().map(String::as_str).collect();
+    let reserved = store.reserve(None, &part(&[&read_too], &writes));
+    if !matches!(reserved, Ok(Reservation::Held)) {
+        let _ = store.unlock();
+        return true;
+    }
+    let crash = next(random) % 12;
+    if crash == 0 {
+        return false;
+    }
+    let Ok(mut journal) = store.journal(&mut state) else { return true };
+    let mut changed = Vec::new();
+    for n in &wanted {
+        let address = format!("a.r[{n}]");
+        let begun = journal.begin(JournalOperation { address: address.as_str().into(), action: "update".into() });
+        if journal.hand_over().is_err() {
+            break;
+        }
+        if crash == 1 {
+            return false;
+        }
+        // The real object changes here. From now on the result may be in the state.
+        let value = count(&state, &address) + 1;
+        journal.finish(begun, &[counted(&address, value)]);
+        state.apply(counted(&address, value));
+        model.lock().expect("nothing panics while it is held").entry(*n).or_default().1 += 1;
+        if crash == 2 {
+            return false;
+        }
+        if journal.flush().is_err() {
+            break;
+        }
+        changed.push(*n);
+        if crash == 3 {
+            // The flush may have gone to a file of this machine, which is lost here. A later request shows it.
+            if journal.hand_over().is_ok() {
+                count_certain(model, &changed);
+            }
+            return false;
+        }
+    }
+    if journal.close(&mut state).is_ok() {
+        count_certain(model, &changed);
+    }
+    let _ = store.unlock();
+    true
+}
+
+fn count_certain(model: &Model, changed: &[u64]) {
+    let mut model = model.lock().expect("nothing panics while it is held");
+    changed.iter().for_each(|n| model.entry(*n).or_default().0 += 1);
+}

@@ -1,0 +1,116 @@
+//! `explain`: a configuration with its references and values, a state, and possibly a plan, for explanations.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ecow::EcoString;
+use yuba_eval::graph::{CallArguments, RefGraph, References};
+use yuba_eval::tree::Purpose;
+use yuba_eval::{ConfigTree, EvalEnv, EvalMode, Evaluation, Inputs};
+use yuba_plan::Plan;
+use yuba_provider::{Providers, RecordedSchemas};
+use yuba_state::State;
+use yuba_syntax::{Diagnostics, Sources};
+use yuba_value::Value;
+
+use crate::backend::{Refusal, StateFlags, state_location};
+use crate::loaded::{LoadOptions, Loaded};
+use crate::operation::variables::{WithoutValue, root_variables};
+use crate::planned::Planned;
+use crate::project::Project;
+use crate::saved_plan::SavedPlan;
+
+/// The source of an explanation.
+pub struct Explainable<'a> {
+    /// The configuration.
+    pub tree: &'a ConfigTree,
+    /// Its files.
+    pub sources: &'a Sources,
+    /// The references in it.
+    pub graph: &'a RefGraph<'a>,
+    /// The arguments of its module calls.
+    pub arguments: &'a CallArguments,
+    /// The values given for variables of the root module.
+    pub inputs: &'a Inputs,
+    /// Evaluates expressions whose values are known without any resource.
+    pub evaluation: &'a Evaluation<'a>,
+    /// The schemas of providers.
+    pub schemas: &'a dyn Providers,
+    /// The state before the plan; empty if it does not exist.
+    pub state: &'a State,
+    /// The plan, if there is one.
+    pub plan: Option<&'a Plan>,
+}
+
+impl Project {
+    /// Explains with a plan from a file. Neither files of the working directory nor providers are needed.
+    pub fn explain_saved_plan<T>(
+        &self,
+        path: &Path,
+        explain: impl FnOnce(&Explainable<'_>) -> T,
+    ) -> Result<T, Refusal> {
+        let saved = self.read_plan(path)?;
+        let SavedPlan { plan, snapshot, workspace, schemas, .. } = saved;
+        let schemas = RecordedSchemas::new(schemas);
+        let options = LoadOptions::new(Purpose::Look).without_tests().of_snapshot(Some(&snapshot));
+        let loaded = self.in_workspace(&workspace).load(options).and_then(Loaded::valid)?;
+        let references = References::read(&loaded.tree, EvalEnv { providers: &schemas, ..loaded.eval_env() });
+        let state = plan.prior_state.clone();
+        Ok(with(&loaded, &references, &schemas, &state, Some(&plan), explain))
+    }
+
+    /// Explains without a plan, from the configuration and the state as it is stored. The second part of the result are warnings
+    /// about the state.
+    pub fn explain_state<T>(
+        &self,
+        flags: &StateFlags,
+        explain: impl FnOnce(&Explainable<'_>) -> T,
+    ) -> Result<(T, Diagnostics), Refusal> {
+        let options = LoadOptions::new(Purpose::Use).without_tests();
+        let loaded = self.load(options).and_then(Loaded::valid_with_backend)?;
+        let location = state_location(&loaded, flags).map_err(|problems| loaded.refuse(problems))?;
+        let opened = location.look().map_err(|problems| loaded.refuse(problems))?;
+        let references = loaded.references();
+        if references.invalid_arguments.has_errors() {
+            return Err(loaded.refuse(references.invalid_arguments.clone()));
+        }
+        let state = opened.state.unwrap_or_else(State::empty);
+        Ok((with(&loaded, &references, self.providers(), &state, None, explain), opened.notes))
+    }
+}
+
+impl Planned<'_> {
+    /// Explains with this plan, or with the part of it that succeeded. None where planning failed as a whole.
+    pub fn explain<T>(&self, explain: impl FnOnce(&Explainable<'_>) -> T) -> Option<T> {
+        let (plan, locked) = (self.plan()?, self.locked());
+        let state = plan.prior_state.clone();
+        Some(with(locked.loaded, &locked.references, locked.providers, &state, Some(plan), explain))
+    }
+}
+
+fn with<T>(
+    loaded: &Loaded,
+    references: &References<'_>,
+    schemas: &dyn Providers,
+    state: &State,
+    plan: Option<&Plan>,
+    explain: impl FnOnce(&Explainable<'_>) -> T,
+) -> T {
+    // Errors in values were reported by planning. A value that is not available here is not shown.
+    let (variables, _) = root_variables(loaded, WithoutValue::LeftOut);
+    let values: BTreeMap<EcoString, Value> =
+        variables.into_iter().map(|(name, variable)| (name, variable.value)).collect();
+    let env = EvalEnv { providers: schemas, ..loaded.eval_env() };
+    let evaluation = Evaluation::new(&loaded.tree, env, EvalMode::Values(&values));
+    explain(&Explainable {
+        tree: &loaded.tree,
+        sources: &loaded.sources,
+        graph: &references.graph,
+        arguments: &references.arguments,
+        inputs: &loaded.inputs,
+        evaluation: &evaluation,
+        schemas,
+        state,
+        plan,
+    })
+}
