@@ -37,7 +37,25 @@ const MOST_WAITING: usize = 10;
 /// All provider processes of this program. Cheap to clone; when the last clone is gone, so are the processes.
 #[derive(Clone)]
 pub struct Plugins {
-    shared: Arc<Shared>,
+    shared: Arc<Owned>,
+}
+
+/// Ends all processes when it is dropped. Tasks that start a process share only what is inside, so a process that is being
+/// started does not outlive the last [`Plugins`].
+struct Owned(Arc<Shared>);
+
+impl std::ops::Deref for Owned {
+    type Target = Arc<Shared>;
+
+    fn deref(&self) -> &Arc<Shared> {
+        &self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
 }
 
 struct Shared {
@@ -103,7 +121,7 @@ impl Plugins {
             processes: Mutex::default(),
             starting: Mutex::new(Starting::new()),
         };
-        Plugins { shared: Arc::new(shared) }
+        Plugins { shared: Arc::new(Owned(Arc::new(shared))) }
     }
 
     /// The capabilities of a provider. Starts it if they are not cached; the process is reused by the next caller.
@@ -407,7 +425,6 @@ async fn describe(connection: &Connection) -> Result<Described, Box<Problem>> {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.shutdown();
         if let Some(Ok(runtime)) = self.runtime.take() {
             runtime.shutdown_background();
         }
