@@ -66,6 +66,12 @@ impl ReadModules {
         self.libraries.iter().copied().collect()
     }
 
+    /// Modules that were read without errors, by directory.
+    pub fn valid_modules(&self) -> BTreeMap<EcoString, Arc<Module>> {
+        let valid = self.modules.iter().filter(|(_, kept)| !kept.diagnostics.has_errors());
+        valid.map(|(dir, kept)| (dir.clone(), Arc::clone(&kept.module))).collect()
+    }
+
     /// Number of files parsed since the first snapshot.
     pub fn parsed(&self) -> usize {
         self.parsed
@@ -101,6 +107,16 @@ impl ModuleReader {
     #[must_use]
     pub fn with_tests(mut self, dir: &str, below: Option<&str>) -> ModuleReader {
         self.tests = below.map(|below| (dir.into(), below.into()));
+        self
+    }
+
+    /// Adds modules that replace those in their directories, whose files are not read.
+    #[must_use]
+    pub fn with_modules(mut self, modules: impl IntoIterator<Item = (EcoString, Arc<Module>)>) -> ModuleReader {
+        self.read.modules.extend(modules.into_iter().map(|(dir, module)| {
+            let directories = BTreeSet::from([dir.clone()]);
+            (dir, KeptModule { module, diagnostics: Diagnostics::new(), directories })
+        }));
         self
     }
 

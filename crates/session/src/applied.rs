@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use ecow::EcoString;
 use yuba_backend::LastResort;
 use yuba_engine::{AppliedCounts, ApplyDoors, Provisioners};
-use yuba_eval::world::WorldTime;
 use yuba_plan::Plan;
-use yuba_provider::mock::Substitutions;
 use yuba_state::{Output, State};
 use yuba_syntax::Diagnostics;
 
-use crate::clock::{SystemClock, run};
 use crate::locked::Locked;
 use crate::operation::journal::JournalRecorder;
 use crate::operation::{Progress, diagnostics};
@@ -84,36 +81,23 @@ impl Locked<'_> {
             let problem = diagnostics::infinite_output_in_state(output);
             return Applied::with(plan.prior_state.outputs.clone(), problem.into());
         }
-        let loaded = self.loaded;
-        let project = &loaded.project;
-        let plan_time = timestamp(&plan.timestamp).unwrap_or_else(|| project.world().now());
         let mut start = (*plan.prior_state).clone();
         // Until there are new ones, results of checks stay as they are.
         start.check_results = self.held.state.as_ref().and_then(|state| state.check_results.clone());
         // The journal borrows the open state, evaluation everything else.
-        let Locked { held, references, variables, providers, parallelism, .. } = self;
-        let inputs = crate::operation::EngineInputs {
-            tree: &loaded.tree,
-            references,
-            sources: &loaded.sources,
-            variables,
-            providers: *providers,
-            substitutions: Substitutions::none(),
-            parallelism: *parallelism,
-        };
-        let context = project.context(inputs, progress, &SystemClock, plan_time);
+        let Locked { held, prepared, .. } = self;
         let journal = match held.store().journal(&mut start) {
             Ok(journal) => journal,
             Err(problems) => return Applied::with(start.outputs, problems),
         };
         let mut recorder = JournalRecorder::new(journal);
         let doors = ApplyDoors { recorder: &mut recorder, provisioners, random: &random };
-        let applied = run(progress.tick, progress.interrupt, yuba_engine::apply(context, plan, doors));
+        let (applied, _) = prepared.apply(plan, doors, progress);
         let mut state = applied.state;
         state.lineage = start.lineage;
         state.serial = start.serial.max(state.serial);
         let mut diagnostics = applied.problems;
-        diagnostics.extend(project.providers().failures());
+        diagnostics.extend(prepared.linked.project.providers().failures());
         let mut unsaved = None;
         let has_failed = recorder.has_failed();
         match tracing::info_span!("save state").in_scope(|| recorder.close(&mut state)) {
@@ -135,10 +119,4 @@ pub(crate) fn random() -> u32 {
     let mut bytes = [0_u8; 4];
     let _ = getrandom::fill(&mut bytes);
     u32::from_le_bytes(bytes)
-}
-
-fn timestamp(text: &str) -> Option<WorldTime> {
-    let time = yuba_value::functions::timestamp::Timestamp::parse_strict(text).ok()?;
-    let (seconds, nanos) = time.instant();
-    Some(WorldTime { seconds, nanos })
 }

@@ -6,17 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use yuba_config::resource::Repetition;
-use yuba_engine::{Interrupt, NoTime, RootVariable};
-use yuba_eval::inputs::GivenAt;
+use yuba_engine::RootVariable;
 use yuba_eval::references::each_traversal;
 use yuba_eval::symbols::SymbolScope;
 use yuba_eval::tree::Purpose;
 use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{
     CallContext, ConfigTree, EmptyModule, EvalMode, Evaluation, FunctionTable, Live, ModuleId, ModuleInstanceId,
-    OtherFunctions, Scope, ValidateEnv, check_values, eval_expr, inputs,
+    OtherFunctions, Scope, ValidateEnv, check_values, eval_expr,
 };
-use yuba_provider::mock::Substitutions;
 use yuba_state::State;
 use yuba_syntax::lexer::{self, lex};
 use yuba_syntax::parser::parse_expression;
@@ -27,8 +25,8 @@ use yuba_value::{EcoString, Mark, Type, Value};
 use crate::backend::{StateFlags, state_location};
 use crate::clock::wait;
 use crate::loaded::{LoadOptions, Loaded};
-use crate::operation::variables::{WithoutValue, root_variables};
-use crate::operation::{EngineInputs, Progress};
+use crate::operation::variables::{WithoutValue, add_unknown};
+use crate::prepared::Prepared;
 use crate::project::Project;
 
 mod completing;
@@ -115,26 +113,28 @@ impl ConsoleSession {
         })?;
         self.sources = loaded.sources.clone();
         let mut problems = loaded.diagnostics.clone();
-        let (prepared, found) = root_variables(&loaded, WithoutValue::LeftOut);
+        let (mut prepared, found) = loaded.linked().root_variables(WithoutValue::LeftOut);
         problems.extend(found);
         if problems.has_errors() {
             return Err(problems);
         }
-        let mut variables = BTreeMap::new();
         let mut valueless = BTreeSet::new();
-        for (name, variable) in prepared {
-            match variable.problems.has_errors() {
-                true => drop(valueless.insert(name)),
-                false => drop(variables.insert(name, variable.value)),
+        prepared.retain(|name, variable| {
+            let is_valid = !variable.problems.has_errors();
+            if !is_valid {
+                valueless.insert(name.clone());
             }
-            problems.extend(variable.problems);
-        }
+            problems.extend(std::mem::take(&mut variable.problems));
+            is_valid
+        });
         let location = state_location(&loaded, flags)?;
         let opened = location.look()?;
         problems.extend(location.encryption.notes);
         problems.extend(opened.notes);
         let state = opened.state.unwrap_or_else(State::empty);
-        let (found, live) = values_of(&loaded, &variables, &state);
+        let values = prepared.iter().map(|(name, variable)| (name.clone(), variable.value.clone()));
+        let variables: BTreeMap<EcoString, Value> = values.collect();
+        let (found, live) = values_of(&loaded, prepared, &variables, &state);
         match found {
             Ok(found) => problems.extend(found),
             Err(found) => {
@@ -271,43 +271,23 @@ fn repeats_modules(tree: &ConfigTree) -> bool {
     tree.iter().filter_map(|(id, _)| tree.call(id)).any(|call| !matches!(call.repetition, Repetition::Single))
 }
 
-/// Values of all objects of a configuration, as far as its state knows them, and errors in their expressions.
+/// Values of all objects of a configuration, as far as its state knows them, and errors in their expressions. `values` are those
+/// of the variables.
 fn values_of(
     loaded: &Loaded,
-    variables: &BTreeMap<EcoString, Value>,
+    mut variables: BTreeMap<EcoString, RootVariable>,
+    values: &BTreeMap<EcoString, Value>,
     state: &State,
 ) -> (Result<Diagnostics, Diagnostics>, Option<Live>) {
-    let references = loaded.references();
+    let linked = loaded.linked();
+    let references = linked.references();
     if state.is_empty() && !repeats_modules(&loaded.tree) {
-        let (eval, inputs) = (loaded.eval_env(), &loaded.inputs);
+        let (eval, inputs) = (linked.eval_env(), linked.inputs);
         let env = ValidateEnv { eval, references: &references, inputs, parallelism: PARALLELISM };
-        return (wait(check_values(&loaded.tree, &env, variables)), None);
+        return (wait(check_values(&loaded.tree, &env, values)), None);
     }
-    let live = Live::for_plan(None);
-    let value = |variable: &yuba_config::variable::Variable| match variables.get(&variable.name) {
-        Some(value) => value.clone(),
-        None => inputs::prepare(variable, Some(Value::unknown(variable.constraint.clone())), GivenAt::Nowhere).0,
-    };
-    let declared = loaded.tree.root().module.variables.iter();
-    let variables = declared.map(|(name, variable)| {
-        (
-            name.clone(),
-            RootVariable { value: value(variable), given: None, given_by: None, problems: Diagnostics::new() },
-        )
-    });
-    let project = &loaded.project;
-    let engine_inputs = EngineInputs {
-        tree: &loaded.tree,
-        references: &references,
-        sources: &loaded.sources,
-        variables: &variables.collect(),
-        providers: project.providers(),
-        substitutions: Substitutions::none(),
-        parallelism: 1,
-    };
-    let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
-    let context = project.context(engine_inputs, progress, &NoTime, project.world().now());
-    let found = wait(yuba_engine::look(context, state, &live));
+    add_unknown(&loaded.tree.root().module.variables, &mut variables);
+    let (found, live) = Prepared::new(linked, variables, references, 1).look(state);
     (found, Some(live))
 }
 

@@ -16,8 +16,8 @@ use yuba_backend::encryption::{
 use yuba_backend::kit::arguments::Arguments;
 use yuba_config::Decoding;
 use yuba_config::encryption as config;
-use yuba_eval::static_eval::{StaticCache, StaticEnv, StaticUse, Statics};
-use yuba_eval::{ConfigTree, ModuleId};
+use yuba_eval::ModuleId;
+use yuba_eval::static_eval::{StaticCache, StaticUse, Statics};
 use yuba_provider::{EvalExpr, LocalNames};
 use yuba_syntax::body::AttributeSchema;
 use yuba_syntax::{Body, BodySchema, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser};
@@ -80,16 +80,11 @@ type Eval<'e> = &'e dyn Fn(&Expr, &StaticUse) -> (Value, Diagnostics);
 
 /// Settings of a configuration and the environment.
 pub fn of(loaded: &Loaded) -> Result<Encryption, Diagnostics> {
-    of_tree(&loaded.project, &loaded.tree, loaded.static_env())
-}
-
-/// The same for modules that are not read to be planned.
-pub(crate) fn of_tree(project: &Project, tree: &ConfigTree, env: StaticEnv<'_>) -> Result<Encryption, Diagnostics> {
-    let written = tree.root().module.encryption.clone();
-    let Some(wanted) = merged(project, written)? else { return Ok(Encryption::default()) };
+    let written = loaded.tree.root().module.encryption.clone();
+    let Some(wanted) = merged(&loaded.project, written)? else { return Ok(Encryption::default()) };
     let cache = StaticCache::default();
-    let statics = Statics::new(tree, env, &cache);
-    prepare(project, &wanted, &|expr, usage| statics.evaluate(ModuleId::ROOT, expr, usage))
+    let statics = Statics::new(&loaded.tree, loaded.static_env(), &cache);
+    prepare(&loaded.project, &wanted, &|expr, usage| statics.evaluate(ModuleId::ROOT, expr, usage))
 }
 
 /// Settings of the environment, where there is no configuration.

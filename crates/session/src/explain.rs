@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ecow::EcoString;
+use yuba_engine::RootVariable;
 use yuba_eval::graph::{CallArguments, RefGraph, References};
 use yuba_eval::tree::Purpose;
 use yuba_eval::{ConfigTree, EvalEnv, EvalMode, Evaluation, Inputs};
@@ -15,7 +16,7 @@ use yuba_value::Value;
 
 use crate::backend::{Refusal, StateFlags, state_location};
 use crate::loaded::{LoadOptions, Loaded};
-use crate::operation::variables::{WithoutValue, root_variables};
+use crate::operation::variables::WithoutValue;
 use crate::planned::Planned;
 use crate::project::Project;
 use crate::saved_plan::SavedPlan;
@@ -54,9 +55,11 @@ impl Project {
         let schemas = RecordedSchemas::new(schemas);
         let options = LoadOptions::new(Purpose::Look).without_tests().of_snapshot(Some(&snapshot));
         let loaded = self.in_workspace(&workspace).load(options).and_then(Loaded::valid)?;
-        let references = References::read(&loaded.tree, EvalEnv { providers: &schemas, ..loaded.eval_env() });
+        let env = EvalEnv { providers: &schemas, ..loaded.linked().eval_env() };
+        let references = References::read(&loaded.tree, env);
+        let variables = known_variables(&loaded);
         let state = plan.prior_state.clone();
-        Ok(with(&loaded, &references, &schemas, &state, Some(&plan), explain))
+        Ok(with(&loaded, &variables, &references, &schemas, &state, Some(&plan), explain))
     }
 
     /// Explains without a plan, from the configuration and the state as it is stored. The second part of the result are warnings
@@ -70,12 +73,13 @@ impl Project {
         let loaded = self.load(options).and_then(Loaded::valid_with_backend)?;
         let location = state_location(&loaded, flags).map_err(|problems| loaded.refuse(problems))?;
         let opened = location.look().map_err(|problems| loaded.refuse(problems))?;
-        let references = loaded.references();
+        let references = loaded.linked().references();
         if references.invalid_arguments.has_errors() {
             return Err(loaded.refuse(references.invalid_arguments.clone()));
         }
+        let variables = known_variables(&loaded);
         let state = opened.state.unwrap_or_else(State::empty);
-        Ok((with(&loaded, &references, self.providers(), &state, None, explain), opened.notes))
+        Ok((with(&loaded, &variables, &references, self.providers(), &state, None, explain), opened.notes))
     }
 }
 
@@ -83,24 +87,37 @@ impl Planned<'_> {
     /// Explains with this plan, or with the part of it that succeeded. None where planning failed as a whole.
     pub fn explain<T>(&self, explain: impl FnOnce(&Explainable<'_>) -> T) -> Option<T> {
         let (plan, locked) = (self.plan()?, self.locked());
+        let prepared = &locked.prepared;
         let state = plan.prior_state.clone();
-        Some(with(locked.loaded, &locked.references, locked.providers, &state, Some(plan), explain))
+        Some(with(
+            locked.loaded,
+            &prepared.variables,
+            &prepared.references,
+            prepared.providers,
+            &state,
+            Some(plan),
+            explain,
+        ))
     }
+}
+
+/// Values of variables. Errors in values were reported by planning. A value that is not available here is not shown.
+fn known_variables(loaded: &Loaded) -> BTreeMap<EcoString, RootVariable> {
+    loaded.linked().root_variables(WithoutValue::LeftOut).0
 }
 
 fn with<T>(
     loaded: &Loaded,
+    variables: &BTreeMap<EcoString, RootVariable>,
     references: &References<'_>,
     schemas: &dyn Providers,
     state: &State,
     plan: Option<&Plan>,
     explain: impl FnOnce(&Explainable<'_>) -> T,
 ) -> T {
-    // Errors in values were reported by planning. A value that is not available here is not shown.
-    let (variables, _) = root_variables(loaded, WithoutValue::LeftOut);
     let values: BTreeMap<EcoString, Value> =
-        variables.into_iter().map(|(name, variable)| (name, variable.value)).collect();
-    let env = EvalEnv { providers: schemas, ..loaded.eval_env() };
+        variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
+    let env = EvalEnv { providers: schemas, ..loaded.linked().eval_env() };
     let evaluation = Evaluation::new(&loaded.tree, env, EvalMode::Values(&values));
     explain(&Explainable {
         tree: &loaded.tree,

@@ -65,7 +65,7 @@ impl Project {
                 opened.state.unwrap_or_else(State::empty)
             }
         };
-        let references = loaded.references();
+        let references = loaded.linked().references();
         let mut problems = loaded.diagnostics.clone();
         problems.extend(references.invalid_arguments.clone());
         problems.extend(loaded.tree.unbound_resources());

@@ -41,6 +41,7 @@ mod diagnostics;
 mod initialized;
 mod module_install;
 mod part;
+mod prepared;
 mod replace;
 mod validate;
 

@@ -1,12 +1,16 @@
 //! The first phase: a configuration that was read and linked, with the values given for its variables.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::EcoString;
 use yuba_analysis::{Analysis, ModuleReader};
 use yuba_backend::{BackendConfiguration, ReadAhead};
-use yuba_eval::graph::References;
+use yuba_config::Module;
 use yuba_eval::inputs::{Ask, Inputs};
 use yuba_eval::static_eval::StaticEnv;
-use yuba_eval::tree::{Link, LinkDiagnostics, Manifest, Purpose};
-use yuba_eval::{ConfigTree, EvalEnv, link};
+use yuba_eval::tree::{Link, LinkDiagnostics, Manifest, ModuleFiles as _, Purpose};
+use yuba_eval::{ConfigTree, link};
 use yuba_syntax::{Diagnostics, FileId, Sources, Span};
 
 use crate::backend::{self, Refusal};
@@ -22,6 +26,8 @@ pub enum TestFiles {
     Included,
     /// They are ignored.
     Ignored,
+    /// They are loaded to be run: with the variable files beside them, and with modules that runs can link again.
+    Run,
 }
 
 /// Settings for loading a configuration.
@@ -59,6 +65,12 @@ impl<'a> LoadOptions<'a> {
         LoadOptions { tests: TestFiles::Ignored, ..self }
     }
 
+    /// The same, for a command that runs the test files.
+    #[must_use]
+    pub fn to_run_tests(self) -> LoadOptions<'a> {
+        LoadOptions { tests: TestFiles::Run, ..self }
+    }
+
     /// The same, for a command that reads the state afterwards.
     #[must_use]
     pub fn with_state(self) -> LoadOptions<'a> {
@@ -92,6 +104,8 @@ pub struct Loaded {
     pub sources: Sources,
     /// The modules that were installed.
     pub manifest: Manifest,
+    /// The modules as they were read, by directory, for [`TestFiles::Run`].
+    pub(crate) modules: BTreeMap<EcoString, Arc<Module>>,
     /// Files that belong to symbol libraries.
     pub libraries: Vec<FileId>,
     /// Errors found while reading and linking.
@@ -121,9 +135,10 @@ impl Project {
         let _span = tracing::info_span!("load configuration", dir = self.dir()).entered();
         let LoadOptions { purpose, tests, ask, snapshot, state } = options;
         let ahead = if state == StateUse::Read { backend::read_ahead(self) } else { None };
-        let tests = self.test_dir().filter(|_| tests == TestFiles::Included);
-        let mut reader = self.reader(tests, snapshot);
-        let (inputs, mut problems) = read_inputs(self, None, reader.sources_mut());
+        let test_dir = self.test_dir().filter(|_| tests != TestFiles::Ignored);
+        let mut reader = self.reader(test_dir, snapshot);
+        let dir_of_values = test_dir.filter(|_| tests == TestFiles::Run);
+        let (inputs, mut problems) = read_inputs(self, dir_of_values, reader.sources_mut());
         if problems.has_errors() {
             return Err(Refusal { problems, sources: reader.into_read_modules().sources });
         }
@@ -147,6 +162,11 @@ impl Project {
                 return Err(Refusal { problems, sources: reader.into_read_modules().sources });
             }
         };
+        // Runs link with their own values what depends on variables. Without a run the values are those given here.
+        let purpose = match tests == TestFiles::Run && !has_runs(&mut reader, self.dir()) {
+            true => Purpose::Use,
+            false => purpose,
+        };
         let options = self.link_options(&inputs, &manifest, purpose);
         let span = tracing::info_span!("link modules");
         let link = |reader: &mut ModuleReader| link(&mut Directories::new(reader, &manifest, missing), &options);
@@ -159,6 +179,7 @@ impl Project {
             purpose,
             tree,
             inputs,
+            modules: if tests == TestFiles::Run { read.valid_modules() } else { BTreeMap::new() },
             libraries: read.libraries(),
             sources: read.sources,
             manifest,
@@ -213,23 +234,18 @@ impl Loaded {
         }
     }
 
-    /// For the evaluation of its expressions.
-    pub(crate) fn eval_env(&self) -> EvalEnv<'_> {
-        self.project.eval_env(&self.sources)
-    }
-
     /// For the evaluation of its static expressions.
     pub fn static_env(&self) -> StaticEnv<'_> {
         self.project.static_env(&self.inputs, &self.sources)
-    }
-
-    /// Builds its reference graph. An operation does this once.
-    pub(crate) fn references(&self) -> References<'_> {
-        References::read(&self.tree, self.eval_env())
     }
 
     /// A refusal that points into its files.
     pub(crate) fn refuse(&self, problems: impl Into<Diagnostics>) -> Refusal {
         Refusal { problems: problems.into(), sources: self.sources.clone() }
     }
+}
+
+/// Whether test files of the root module have runs.
+fn has_runs(reader: &mut ModuleReader, dir: &str) -> bool {
+    reader.module(dir).is_some_and(|(module, _)| module.tests.values().any(|file| !file.runs.is_empty()))
 }

@@ -2,18 +2,16 @@
 //!
 //! The lock is released when the value goes: by [`Locked::end`], which reports failures, or by any other way out.
 
-use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 use ecow::EcoString;
 use yuba_addrs::AbsResourceInstance;
 use yuba_backend::BackendConfiguration;
 use yuba_config::resource::ResourceKey;
-use yuba_engine::{PlanOptions, RootVariable};
+use yuba_engine::PlanOptions;
 use yuba_eval::graph::References;
 use yuba_eval::outlives_planning;
 use yuba_provider::Providers;
-use yuba_provider::mock::Substitutions;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
@@ -21,8 +19,9 @@ use crate::applied::Applied;
 use crate::backend::{LockWait, OpenFailure, OpenState, Refusal, StateFlags, state_location};
 use crate::encryption::Encryption;
 use crate::loaded::Loaded;
-use crate::operation::variables::{WithoutValue, root_variables};
-use crate::operation::{EngineInputs, Progress, diagnostics};
+use crate::operation::variables::WithoutValue;
+use crate::operation::{Progress, diagnostics};
+use crate::prepared::Prepared;
 use crate::validate::{EarlyProcesses, Validation};
 use crate::workspaces::retitled;
 
@@ -63,14 +62,11 @@ pub enum RemoteWorkspaces {
 /// A valid configuration with its state, open and locked.
 pub struct Locked<'l> {
     pub(crate) loaded: &'l Loaded,
+    pub(crate) prepared: Prepared<'l>,
     pub(crate) held: HeldState,
     pub(crate) encryption: Encryption,
     /// The backend that stores the state.
     pub(crate) backend: BackendConfiguration,
-    pub(crate) variables: BTreeMap<EcoString, RootVariable>,
-    pub(crate) references: References<'l>,
-    pub(crate) parallelism: usize,
-    pub(crate) providers: &'l dyn Providers,
     /// Warnings so far.
     pub(crate) warnings: Diagnostics,
     /// Deprecated variables that module calls set. A plan finds them itself, unless it destroys everything.
@@ -90,35 +86,8 @@ impl Loaded {
     /// Prepares the variables, validates the configuration, and opens and locks its state. `waiting` follows a lock that takes
     /// long.
     pub fn lock(&self, options: &LockOptions, waiting: &mut dyn LockWait) -> Result<Locked<'_>, Refusal> {
-        let mut warnings = self.diagnostics.clone();
-        let (variables, found) = root_variables(self, WithoutValue::Refused);
-        warnings.extend(found);
-        if warnings.has_errors() {
-            return Err(self.refuse(warnings));
-        }
-        let (references, deprecated_arguments) = match options.check == ConfigurationCheck::Full && !self.is_snapshot {
-            true => self.validated(options, &mut warnings),
-            false => (self.references(), Diagnostics::new()),
-        };
-        if warnings.has_errors() {
-            return Err(self.refuse(warnings));
-        }
-        let opened = state_location(self, &options.state).and_then(|location| {
-            if options.remote == RemoteWorkspaces::Refused {
-                location.check_execution()?;
-            }
-            let opened = location.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
-                OpenFailure::Locked(problems) => retitled(problems, "error loading state: workspaces not supported"),
-                OpenFailure::Unreadable(problems, _) => problems,
-            });
-            let opened = opened?;
-            // The workspace may be new. What is open is closed where it goes out of use.
-            if options.remote == RemoteWorkspaces::Refused {
-                location.check_execution()?;
-            }
-            Ok((opened, location.encryption, location.configuration))
-        });
-        let (mut opened, encryption, backend) = match opened {
+        let (prepared, mut warnings, deprecated_arguments) = self.prepare(options)?;
+        let (mut opened, encryption, backend) = match self.open(options, waiting) {
             Ok(opened) => opened,
             Err(found) => {
                 warnings.extend(found);
@@ -131,31 +100,60 @@ impl Loaded {
             providers.adopt(&self.tree, state);
         }
         providers.set_encryption(encryption.clone());
-        Ok(Locked {
-            loaded: self,
-            held: HeldState(Some(opened)),
-            encryption,
-            backend,
-            variables,
-            references,
-            parallelism: options.parallelism,
-            providers,
-            warnings,
-            deprecated_arguments,
-        })
+        let held = HeldState(Some(opened));
+        Ok(Locked { loaded: self, prepared, held, encryption, backend, warnings, deprecated_arguments })
+    }
+
+    /// Prepares the variables and validates the configuration. The other parts of the result are warnings, and warnings about
+    /// deprecated variables that calls set.
+    fn prepare(&self, options: &LockOptions) -> Result<(Prepared<'_>, Diagnostics, Diagnostics), Refusal> {
+        let linked = self.linked();
+        let mut warnings = self.diagnostics.clone();
+        let (variables, found) = linked.root_variables(WithoutValue::Refused);
+        warnings.extend(found);
+        if warnings.has_errors() {
+            return Err(self.refuse(warnings));
+        }
+        let (references, deprecated_arguments) = match options.check == ConfigurationCheck::Full && !self.is_snapshot {
+            true => self.validated(options, &mut warnings),
+            false => (linked.references(), Diagnostics::new()),
+        };
+        match warnings.has_errors() {
+            true => Err(self.refuse(warnings)),
+            false => {
+                let prepared = Prepared::new(linked, variables, references, options.parallelism);
+                Ok((prepared, warnings, deprecated_arguments))
+            }
+        }
+    }
+
+    /// Opens and locks the state.
+    fn open(
+        &self,
+        options: &LockOptions,
+        waiting: &mut dyn LockWait,
+    ) -> Result<(OpenState, Encryption, BackendConfiguration), Diagnostics> {
+        let location = state_location(self, &options.state)?;
+        let check_execution = || match options.remote {
+            RemoteWorkspaces::Refused => location.check_execution(),
+            RemoteWorkspaces::Accepted => Ok(()),
+        };
+        check_execution()?;
+        let opened = location.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
+            OpenFailure::Locked(problems) => retitled(problems, "error loading state: workspaces not supported"),
+            OpenFailure::Unreadable(problems, _) => problems,
+        })?;
+        // Opening may have created the workspace: the server decides then where its operations run. What is open is closed where it
+        // goes out of use.
+        check_execution()?;
+        Ok((opened, location.encryption, location.configuration))
     }
 
     /// Validates the configuration. Adds its errors to `warnings`, or the warnings that planning does not repeat. The result
     /// is its reference graph, and warnings about deprecated variables that calls set.
     fn validated(&self, options: &LockOptions, warnings: &mut Diagnostics) -> (References<'_>, Diagnostics) {
-        let validation = Validation {
-            project: &self.project,
-            sources: &self.sources,
-            inputs: &self.inputs,
-            parallelism: options.parallelism,
-            processes: options.processes,
-        };
-        let (mut found, references) = validation.check(&self.tree);
+        let (parallelism, processes) = (options.parallelism, options.processes);
+        let (mut found, references) = Validation { linked: self.linked(), parallelism, processes }.check();
         // Planning reports more about objects that depend on `enabled`, and nothing about modules that are not enabled.
         if found.iter().any(|problem| problem.is_error() && !problem.depends_on_enabled()) {
             warnings.extend(found);
@@ -191,19 +189,7 @@ impl<'l> Locked<'l> {
 
     /// Starts providers here instead of in the project.
     pub fn set_providers(&mut self, providers: &'l dyn Providers) {
-        self.providers = providers;
-    }
-
-    pub(crate) fn engine_inputs(&self) -> EngineInputs<'_> {
-        EngineInputs {
-            tree: &self.loaded.tree,
-            references: &self.references,
-            sources: &self.loaded.sources,
-            variables: &self.variables,
-            providers: self.providers,
-            substitutions: Substitutions::none(),
-            parallelism: self.parallelism,
-        }
+        self.prepared.providers = providers;
     }
 
     /// Reads the state again, after other runs have changed it.

@@ -7,5 +7,4 @@ mod progress;
 pub(crate) mod repeated;
 pub(crate) mod variables;
 
-pub(crate) use progress::EngineInputs;
 pub use progress::Progress;

@@ -15,11 +15,11 @@ use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources, Span};
 
 use crate::applied::{Applied, ForgottenInstances};
 use crate::backend::LockWait;
-use crate::clock::{SystemClock, run};
 use crate::locked::Locked;
 use crate::operation::repeated::{ReportedUses, drop_checks, target_warnings};
 use crate::operation::{Progress, diagnostics};
 use crate::part;
+use crate::prepared::PlanOutcome;
 use crate::saved_plan::{SavedPlan, contents};
 
 /// Source of a plan.
@@ -48,18 +48,15 @@ pub struct Planned<'l> {
 impl<'l> Locked<'l> {
     /// Makes a plan. Where planning fails there may be a plan of the part that succeeded, or none.
     pub fn plan(self, options: &PlanOptions, progress: Progress<'_>) -> Planned<'l> {
-        let (project, sources) = (&self.loaded.project, &self.loaded.sources);
-        let context = project.context(self.engine_inputs(), progress, &SystemClock, project.world().now());
-        let planning = yuba_engine::plan(context, self.state(), options);
-        let (mut plan, mut found) = run(progress.tick, progress.interrupt, planning);
-        found.extend(project.providers().failures());
+        let PlanOutcome { mut plan, problems: mut found, .. } = self.prepared.plan(self.state(), options, progress);
+        found.extend(self.loaded.project.providers().failures());
         if options.mode == Mode::Destroy {
             let is_new = |one: &&Diagnostic| found.iter().all(|other| other.subject != one.subject);
             let new: Vec<Diagnostic> = self.deprecated_arguments.iter().filter(is_new).cloned().collect();
             found.extend(new);
         }
         if let Some(plan) = &mut plan {
-            plan.warnings = planned_warnings(&found, sources);
+            plan.warnings = planned_warnings(&found, &self.loaded.sources);
         }
         // They stay for a plan that is made again.
         let mut diagnostics = self.warnings.clone();
@@ -117,7 +114,7 @@ impl<'l> Planned<'l> {
 
     /// The references of the configuration that the plan was made for.
     pub fn references(&self) -> &RefGraph<'l> {
-        &self.locked.references.graph
+        &self.locked.prepared.references.graph
     }
 
     /// The phase before, with the configuration of the plan.
@@ -198,12 +195,8 @@ impl<'l> Planned<'l> {
             self.is_reserved = true;
             return Ok(Reservation::Held);
         };
-        let part = part::of_plan(
-            plan,
-            &self.locked.references.graph,
-            &self.locked.loaded.tree,
-            self.locked.held.state.as_ref(),
-        );
+        let Locked { loaded, prepared, held, .. } = &self.locked;
+        let part = part::of_plan(plan, &prepared.references.graph, &loaded.tree, held.state.as_ref());
         let reservation = self.locked.held.reserve(self.since, &part, waiting)?;
         self.is_reserved = reservation == Reservation::Held;
         Ok(reservation)

@@ -39,7 +39,7 @@ impl PlanAndConfiguration {
 
     /// The references of the configuration, read by the saved schemas.
     pub fn references(&self) -> References<'_> {
-        let env = EvalEnv { providers: &self.schemas, ..self.configuration.eval_env() };
+        let env = EvalEnv { providers: &self.schemas, ..self.configuration.linked().eval_env() };
         References::read(&self.configuration.tree, env)
     }
 }

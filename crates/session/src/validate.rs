@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use yuba_addrs::{ModuleSource, ProviderSource, Resource as ResourceName};
 use yuba_config::resource::Resource;
 use yuba_eval::graph::{RefGraph, References, Vertex};
-use yuba_eval::inputs::Inputs;
 use yuba_eval::tree::Purpose;
 use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{ConfigTree, ValidateEnv};
@@ -15,6 +14,7 @@ use crate::backend::Refusal;
 use crate::clock::wait;
 use crate::diagnostics;
 use crate::loaded::{LoadOptions, Loaded};
+use crate::prepared::Linked;
 use crate::project::Project;
 
 impl Project {
@@ -39,17 +39,15 @@ fn validate(mut loaded: Loaded) -> (Diagnostics, Sources) {
         return (problems, loaded.sources);
     }
     let tree = &loaded.tree;
-    let validation = Validation {
-        project: &project,
-        sources: &loaded.sources,
-        inputs: &loaded.inputs,
-        parallelism: PARALLELISM,
-        processes: EarlyProcesses::ForValidation,
+    let linked = loaded.linked();
+    let of_tree = |tree| {
+        let (parallelism, processes) = (PARALLELISM, EarlyProcesses::ForValidation);
+        Validation { linked: Linked { tree, ..linked }, parallelism, processes }
     };
     let not_loaded = |provider: &ProviderSource, reason: &Diagnostic| {
         diagnostics::schema_not_read(provider, first_user(tree, provider).as_deref(), reason)
     };
-    problems.extend(validation.check_with(tree, &not_loaded).0);
+    problems.extend(of_tree(tree).check_with(&not_loaded).0);
     let mut tested = BTreeSet::new();
     for (name, file) in &tree.root().module.tests {
         problems.extend(file.validate(|run| {
@@ -61,7 +59,7 @@ fn validate(mut loaded: Loaded) -> (Diagnostics, Sources) {
             let Some(ModuleSource::Local(dir)) = run.module.as_ref().map(|module| &module.source) else { continue };
             let tree = tree.runs.get(&(name.clone(), run.name.clone()));
             if let Some(tree) = tree.filter(|_| tested.insert(dir)) {
-                problems.extend(validation.check(tree).0);
+                problems.extend(of_tree(tree).check().0);
             }
         }
     }
@@ -69,11 +67,9 @@ fn validate(mut loaded: Loaded) -> (Diagnostics, Sources) {
     (problems, loaded.sources)
 }
 
-/// Validates trees of modules.
+/// Validates a tree of modules.
 pub(crate) struct Validation<'a> {
-    pub(crate) project: &'a Project,
-    pub(crate) sources: &'a Sources,
-    pub(crate) inputs: &'a Inputs,
+    pub(crate) linked: Linked<'a>,
     /// Number of resources that providers validate at the same time.
     pub(crate) parallelism: usize,
     /// Processes that start before they are needed.
@@ -90,42 +86,45 @@ pub enum EarlyProcesses {
 }
 
 impl<'a> Validation<'a> {
-    /// Errors in a tree of modules, and its reference graph. Before an error is reported, schemas that came from a
-    /// cache are requested from their providers again.
-    pub(crate) fn check(&self, tree: &'a ConfigTree) -> (Diagnostics, References<'a>) {
-        self.check_with(tree, &diagnostics::schema_not_loaded)
+    /// Errors, and the reference graph. Before an error is reported, schemas that came from a cache are requested from their
+    /// providers again.
+    pub(crate) fn check(&self) -> (Diagnostics, References<'a>) {
+        self.check_with(&diagnostics::schema_not_loaded)
     }
 
     /// The same, with a message of the caller about providers whose schemas cannot be loaded.
     fn check_with(
         &self,
-        tree: &'a ConfigTree,
         not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
     ) -> (Diagnostics, References<'a>) {
         let _span = tracing::info_span!("validate configuration").entered();
-        let first = self.check_once(tree, not_loaded);
-        match first.0.has_errors() && self.project.providers().renew_schemas() {
-            true => self.check_once(tree, not_loaded),
+        let first = self.check_once(not_loaded);
+        match first.0.has_errors() && self.linked.project.providers().renew_schemas() {
+            true => self.check_once(not_loaded),
             false => first,
         }
     }
 
     fn check_once(
         &self,
-        tree: &'a ConfigTree,
         not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
     ) -> (Diagnostics, References<'a>) {
-        let providers = self.project.providers();
+        let providers = self.linked.project.providers();
+        let tree = self.linked.tree;
         // A required provider without a schema is an error, whether the configuration uses it or not.
         providers.load_schemas(tree.requirements().keys());
-        let eval = self.project.eval_env(self.sources);
-        let references = References::read(tree, eval);
+        let references = self.linked.references();
         let mut processes = instances_by_provider(tree, &references.graph);
         if self.processes == EarlyProcesses::ForValidation {
             processes.values_mut().for_each(|count| *count = 1);
         }
         providers.prepare(&processes);
-        let env = ValidateEnv { eval, references: &references, inputs: self.inputs, parallelism: self.parallelism };
+        let env = ValidateEnv {
+            eval: self.linked.eval_env(),
+            references: &references,
+            inputs: self.linked.inputs,
+            parallelism: self.parallelism,
+        };
         let found = wait(yuba_eval::validate(tree, &env));
         // Where schemas are missing, the other errors may follow from that.
         let mut failures = Diagnostics::new();

@@ -1,18 +1,17 @@
 //! After a file: everything its runs made is destroyed, the states that were used last first.
 
 use yuba_engine::PlanOptions;
-use yuba_eval::Live;
-use yuba_eval::graph::References;
 use yuba_plan::Mode;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
 use super::file::{FileRunner, ModuleState};
 use super::leftovers::{Unsaved, objects};
-use super::prepare::{Prepared, Subject};
+use super::prepare::{PreparedRun, Subject};
 use super::record::RecordPaths;
 use super::run::Work;
 use super::{CleanupReport, Message, TestEvent, diagnostics};
+use crate::prepared::PlanOutcome;
 
 impl FileRunner<'_> {
     /// Destroys the remaining objects. After a second interrupt it only lists them.
@@ -85,7 +84,7 @@ impl FileRunner<'_> {
         }
         // A mock provider must not destroy real objects, and a real provider must not destroy mocked ones: a run in
         // which all real objects have a real provider, and the other objects are ignored.
-        let fits = |(_, prepared): &&mut (usize, Prepared)| {
+        let fits = |(_, prepared): &&mut (usize, PreparedRun)| {
             known.real.iter().all(|addr| {
                 let provider = known.state.get(&addr.containing()).map(|resource| &resource.provider);
                 provider.is_none_or(|provider| !prepared.stands_in(provider, &addr.config()))
@@ -103,20 +102,18 @@ impl FileRunner<'_> {
             run: &self.file.runs[*at],
             outputs: &self.outputs,
         };
-        let references = References::read(&prepared.tree, self.request.project.eval_env(subject.sources(prepared)));
-        let work = Work::new(&subject, prepared, references);
+        let providers = prepared.providers(self.request.project);
+        let references = subject.linked(prepared).references();
+        let work = Work::new(&subject, prepared, references, &providers);
         let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
-        let plan_time = self.request.project.world().now();
-        let live = Live::for_plan(Some(plan_time));
-        let (plan, mut problems) = work.plan(state.clone(), &options, plan_time, &live);
+        let PlanOutcome { plan, mut problems, .. } = work.plan(state.clone(), &options);
         // Deprecation warnings were reported when the object was created.
         problems.retain(|problem| !problem.is_about_deprecation());
         let plan = match plan {
             Some(plan) if !problems.has_errors() && !plan.errored => plan,
             _ => return (state, problems),
         };
-        let live = Live::for_apply(Some(plan_time));
-        let (state, found) = work.apply(&plan, plan_time, &live, paths);
+        let (state, found, _) = work.apply(&plan, paths);
         problems.extend(found.into_iter().filter(|problem| !problem.is_about_deprecation()));
         (state, problems)
     }

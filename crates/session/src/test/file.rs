@@ -13,7 +13,7 @@ use yuba_value::{Mark, Value};
 
 use super::lanes::shares_nothing;
 use super::leftovers::{Register, objects};
-use super::prepare::{Prepared, Subject};
+use super::prepare::{PreparedRun, Subject};
 use super::record::RecordPaths;
 use super::run::{Changed, execute};
 use super::suite::Suite;
@@ -25,7 +25,7 @@ pub(super) struct ModuleState {
     pub(super) source: Option<EcoString>,
     pub(super) state: State,
     /// The runs that used it, and what they worked with.
-    pub(super) history: Vec<(usize, Prepared)>,
+    pub(super) history: Vec<(usize, PreparedRun)>,
     /// Objects of a provider that stores them outside of the state.
     pub(super) real: BTreeSet<AbsResourceInstance>,
     /// Objects that were made without asking a provider.
@@ -44,7 +44,7 @@ impl ModuleState {
     }
 
     /// The state after a run, which created some of its objects.
-    fn take(&mut self, at: usize, prepared: Prepared, state: State, created: &[AbsResourceInstance]) {
+    fn take(&mut self, at: usize, prepared: PreparedRun, state: State, created: &[AbsResourceInstance]) {
         let created: BTreeSet<&AbsResourceInstance> = created.iter().collect();
         let (mut real, mut made_up) = (BTreeSet::new(), BTreeSet::new());
         for (addr, resource, _) in state.instances() {

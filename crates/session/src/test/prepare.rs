@@ -6,29 +6,30 @@ use std::sync::Arc;
 use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource};
 use yuba_config::test_file::{TestFile, TestRun};
-use yuba_config::variable::Variable;
 use yuba_engine::RootVariable;
 use yuba_eval::ConfigTree;
 use yuba_eval::graph::References;
-use yuba_eval::inputs::{GivenAt, GivenBy, Inputs};
+use yuba_eval::inputs::Inputs;
 use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
-use yuba_provider::mock::{MockDefaults, Substitutions};
+use yuba_provider::mock::{MockDefaults, Substituted, Substitutions};
 use yuba_syntax::{Diagnostics, Sources, Span};
 use yuba_value::Value;
 
 use super::substitution::Objects;
-use super::suite::{Again, Suite};
+use super::suite::Suite;
 use super::variables::{self, RunValues, TestNames};
 use super::{TestRequest, substitution};
-use crate::operation::variables::root_variable;
+use crate::operation::variables::known_variables;
+use crate::prepared::{Linked, Prepared};
+use crate::project::Project;
 use crate::validate::{EarlyProcesses, Validation};
 
 /// A run that can begin.
-pub(super) struct Prepared {
+pub(super) struct PreparedRun {
     pub(super) tree: Arc<ConfigTree>,
     /// The files of the tree, where these are not those of the suite.
     pub(super) sources: Option<Arc<Sources>>,
-    pub(super) variables: BTreeMap<EcoString, RootVariable>,
+    variables: BTreeMap<EcoString, RootVariable>,
     /// Values for the variables, for static expressions.
     inputs: Inputs,
     /// The tested module as it was read, unless the run changes it.
@@ -53,7 +54,7 @@ pub(super) struct Subject<'a> {
     pub(super) outputs: &'a BTreeMap<EcoString, Value>,
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Whether no provider is asked about a resource.
     pub(super) fn stands_in(&self, provider: &AbsProviderConfig, resource: &ConfigResource) -> bool {
         self.substitutions.resources.contains_key(resource) || self.substitutions.mocks.contains_key(provider)
@@ -73,9 +74,9 @@ impl Prepared {
         problems
     }
 
-    /// Replacements of the run.
-    pub(super) fn substitutions(&self) -> &Substitutions {
-        &self.substitutions
+    /// The providers of a project, with the mocks of the run.
+    pub(super) fn providers<'p>(&'p self, project: &'p Project) -> Substituted<'p> {
+        Substituted { inner: project.providers(), substitutions: &self.substitutions }
     }
 }
 
@@ -93,7 +94,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Finds everything a run needs. With errors there is nothing to run.
-    pub(super) fn prepare(&self) -> (Option<Prepared>, Diagnostics) {
+    pub(super) fn prepare(&self) -> (Option<PreparedRun>, Diagnostics) {
         let Subject { suite, request, file, run, .. } = *self;
         let base = self.base();
         let module = &base.root().module;
@@ -111,11 +112,11 @@ impl<'a> Subject<'a> {
         if problems.has_errors() {
             return (None, problems);
         }
-        let RunValues { given, given_by, others } = values;
+        let RunValues { given, others } = values;
         let file_id = Some(run.span.file);
         let tested = Arc::new(Tested { file: file_id, runs: self.outputs.clone(), variables: others });
         let inputs = Inputs::evaluated(
-            given.iter().map(|(name, value)| (name.clone(), (value.clone(), Span::default()))).collect(),
+            given.iter().map(|(name, (value, _))| (name.clone(), (value.clone(), Span::default()))).collect(),
         );
         let (tree, sources, mocks) = match self.tree(&base, &inputs, &tested, &mut problems) {
             Some(found) => found,
@@ -128,18 +129,14 @@ impl<'a> Subject<'a> {
         if problems.has_errors() {
             return (None, problems);
         }
-        let variable = |(name, variable): (&EcoString, &Variable)| {
-            let by = || given_by.get(name).copied().unwrap_or(GivenBy::Answer);
-            (name.clone(), root_variable(variable, given.get(name).cloned(), GivenAt::Nowhere, by))
-        };
-        let variables = tree.root().module.variables.iter().map(variable).collect();
+        let variables = known_variables(&tree.root().module.variables, &given);
         let substitutions = Substitutions { mocks, resources, objects: BTreeSet::new(), modules, seed: request.seed };
         let unchanged = match Arc::ptr_eq(&tree, &base) {
             false => None,
             true if run.module.is_none() => Some(ModuleKey::default()),
             true => Some((self.file_name.clone(), run.name.clone())),
         };
-        (Some(Prepared { tree, sources, variables, inputs, unchanged, tested, substitutions }), problems)
+        (Some(PreparedRun { tree, sources, variables, inputs, unchanged, tested, substitutions }), problems)
     }
 
     /// The tested module with the providers of the test.
@@ -170,12 +167,13 @@ impl<'a> Subject<'a> {
             let mocks = providers.mocks(&tree, self.objects(), problems);
             return Some((tree, None, mocks));
         }
-        let reader = request.project.reader_with((*suite.sources).clone());
         let root = (dir.clone(), providers.module.clone().unwrap_or_else(|| module.clone()));
-        let mut files = Again { reader, known: &suite.modules, root };
+        let modules = suite.modules.iter().map(|(dir, module)| (dir.clone(), module.clone()));
+        let reader = request.project.reader_with((*suite.sources).clone());
+        let mut reader = reader.with_modules(modules.chain([root]));
         let options = Link { root_dir: dir, ..request.project.link_options(inputs, &suite.manifest, Purpose::Use) };
         let path = run.module.as_ref().map(|_| (self.file_name.as_str(), &run.name));
-        let (tree, mut found) = link_tested(&mut files, &options, path, tested.clone());
+        let (tree, mut found) = link_tested(&mut reader, &options, path, tested.clone());
         // Warnings about the module were given when it was read.
         found.retain(yuba_syntax::Diagnostic::is_error);
         problems.extend(found);
@@ -183,30 +181,24 @@ impl<'a> Subject<'a> {
             return None;
         }
         let mocks = providers.mocks(&tree, self.objects(), problems);
-        Some((Arc::new(tree), Some(Arc::new(files.reader.into_read_modules().sources)), mocks))
+        Some((Arc::new(tree), Some(Arc::new(reader.into_read_modules().sources)), mocks))
     }
 
     /// The reference graph of the run, and errors of the tested module that do not depend on values. The errors of a module
     /// are found once, unless the run changes it.
-    pub(super) fn validate<'p>(&'p self, prepared: &'p Prepared) -> (References<'p>, Diagnostics) {
+    pub(super) fn validate<'p>(&'p self, prepared: &'p PreparedRun) -> (References<'p>, Diagnostics) {
         let Subject { suite, request, .. } = *self;
-        let (project, tree, sources) = (request.project, &prepared.tree, self.sources(prepared));
+        let linked = self.linked(prepared);
         let key = prepared.unchanged.as_ref();
         let mut known = key.map(|_| suite.validated.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         if let (Some(known), Some(key)) = (&known, key)
             && let Some(found) = known.get(key)
         {
-            return (References::read(tree, project.eval_env(sources)), found.clone());
+            return (linked.references(), found.clone());
         }
-        let validation = Validation {
-            project,
-            sources,
-            inputs: &prepared.inputs,
-            parallelism: request.parallelism,
-            // Mocks may replace some of them.
-            processes: EarlyProcesses::ForValidation,
-        };
-        let (mut found, references) = validation.check(tree);
+        // Mocks may replace some of the processes.
+        let (parallelism, processes) = (request.parallelism, EarlyProcesses::ForValidation);
+        let (mut found, references) = Validation { linked, parallelism, processes }.check();
         // Planning reports more about `enabled`, and repeats warnings. A variable whose declaration rejects every value
         // is an error here: a test cannot expect it.
         found.retain(|problem| problem.is_error() && !problem.depends_on_enabled());
@@ -216,8 +208,25 @@ impl<'a> Subject<'a> {
         (references, found)
     }
 
+    /// The module of a run, with the values of its variables.
+    pub(super) fn linked<'p>(&'p self, prepared: &'p PreparedRun) -> Linked<'p> {
+        let (project, sources) = (self.request.project, self.sources(prepared));
+        Linked { project, tree: &prepared.tree, inputs: &prepared.inputs, sources }
+    }
+
+    /// The module of a run with everything that the engine works with.
+    pub(super) fn prepared<'p>(
+        &'p self,
+        run: &'p PreparedRun,
+        references: References<'p>,
+        providers: &'p Substituted<'p>,
+    ) -> Prepared<'p> {
+        let prepared = Prepared::new(self.linked(run), run.variables.clone(), references, self.request.parallelism);
+        Prepared { providers, substitutions: &run.substitutions, ..prepared }
+    }
+
     /// The files that messages about a run point into.
-    pub(super) fn sources<'p>(&'p self, prepared: &'p Prepared) -> &'p Sources {
+    pub(super) fn sources<'p>(&'p self, prepared: &'p PreparedRun) -> &'p Sources {
         prepared.sources.as_deref().unwrap_or(&self.suite.sources)
     }
 }

@@ -5,22 +5,23 @@ use std::time::Instant;
 use ecow::eco_format;
 use yuba_addrs::{AbsResourceInstance, ResourceMode, Target};
 use yuba_config::test_file::{PlanMode, TestCommand, TestRun};
-use yuba_engine::{ApplyDoors, Context, PlanOptions, apply_into, plan_into};
+use yuba_engine::{ApplyDoors, PlanOptions};
 use yuba_eval::graph::References;
-use yuba_eval::{EvalMode, Evaluation, Live, ModuleInstanceId, Verdict, WorldTime};
+use yuba_eval::{Live, ModuleInstanceId, Verdict};
 use yuba_plan::{Action, Mode, Plan};
 use yuba_provider::mock::Substituted;
 use yuba_state::State;
 use yuba_syntax::{Diagnostics, Sources};
 
 use super::expectations::Expectations;
-use super::prepare::{Prepared, Subject};
+use super::prepare::{PreparedRun, Subject};
 use super::record::{Record, RecordPaths};
 use super::{RunReport, TestRequest, TestStatus, Verbose, diagnostics};
 use crate::applied::random;
-use crate::clock::{SystemClock, wait};
+use crate::clock::wait;
+use crate::operation::Progress;
 use crate::operation::repeated::{ReportedUses, drop_checks, target_warnings};
-use crate::operation::{EngineInputs, Progress};
+use crate::prepared::{PlanOutcome, Prepared};
 use crate::provisioners::LocalProvisioners;
 
 /// Outcome of a run.
@@ -35,7 +36,7 @@ pub(super) struct Executed {
 /// Result of a run.
 pub(super) struct Changed {
     /// Its inputs.
-    pub(super) prepared: Prepared,
+    pub(super) prepared: PreparedRun,
     /// The state after it.
     pub(super) state: State,
     /// Objects that it was to create.
@@ -54,33 +55,46 @@ pub(super) fn execute(
 ) -> Executed {
     let _span = tracing::info_span!("test run", name = %subject.run.name).entered();
     let began = Instant::now();
-    let mut executed = inner(subject, state, paths, creating);
-    executed.report.took = began.elapsed();
-    executed
+    let (prepared, ended) = prepare_and_run(subject, state, paths, creating);
+    let Ended { status, problems, verbose, changed } = ended;
+    let report = RunReport { name: subject.run.name.clone(), status, problems, verbose, took: began.elapsed() };
+    let sources = prepared.as_ref().and_then(|prepared| prepared.sources.clone());
+    let changed = prepared.zip(changed).map(|(prepared, (state, created))| Changed { prepared, state, created });
+    Executed { report, changed, sources }
 }
 
-fn inner(subject: &Subject<'_>, state: State, paths: Option<RecordPaths>, creating: &Creating<'_>) -> Executed {
+/// How a run ended.
+struct Ended {
+    status: TestStatus,
+    problems: Diagnostics,
+    verbose: Option<Verbose>,
+    /// The new state and the objects that were to be created, if something may have changed.
+    changed: Option<(State, Vec<AbsResourceInstance>)>,
+}
+
+impl Ended {
+    fn failed(problems: Diagnostics) -> Ended {
+        Ended { status: TestStatus::Error, problems, verbose: None, changed: None }
+    }
+}
+
+fn prepare_and_run(
+    subject: &Subject<'_>,
+    state: State,
+    paths: Option<RecordPaths>,
+    creating: &Creating<'_>,
+) -> (Option<PreparedRun>, Ended) {
     let run = subject.run;
-    let report = |status: TestStatus, problems: Diagnostics| RunReport {
-        name: run.name.clone(),
-        status,
-        problems,
-        verbose: None,
-        took: std::time::Duration::ZERO,
-    };
-    let stopped_here =
-        |status, problems, sources| Executed { report: report(status, problems), changed: None, sources };
     let mut problems = subject.file.validate_overrides();
     if !problems.has_errors() {
         problems.extend(run.validate(&subject.base().root().module));
     }
     if problems.has_errors() {
-        return stopped_here(TestStatus::Error, problems, None);
+        return (None, Ended::failed(problems));
     }
     let (prepared, found) = subject.prepare();
     problems.extend(found);
-    let Some(mut prepared) = prepared else { return stopped_here(TestStatus::Error, problems, None) };
-    let sources = prepared.sources.clone();
+    let Some(mut prepared) = prepared else { return (None, Ended::failed(problems)) };
     let of_variables = prepared.take_variable_problems();
     let (references, found) = subject.validate(&prepared);
     problems.extend(found);
@@ -91,60 +105,24 @@ fn inner(subject: &Subject<'_>, state: State, paths: Option<RecordPaths>, creati
     if !problems.has_errors() {
         problems.extend(found);
     }
-    if problems.has_errors() {
-        return stopped_here(TestStatus::Error, problems, sources);
-    }
-    let work = Work::new(subject, &prepared, references);
-    let plan_time = subject.request.project.world().now();
-    let live = Live::for_plan(Some(plan_time));
-    let (plan, planned) = work.plan(state, &options, plan_time, &live);
-    let mut expectations = Expectations::of(run, &prepared.tree.root().module);
-    if run.command == TestCommand::Plan {
-        let mut planned = expectations.sort_out(planned);
-        planned.extend(expectations.unmet());
-        problems.extend(planned);
-        if problems.has_errors() {
-            return stopped_here(TestStatus::Error, problems, sources);
+    let ended = match problems.has_errors() {
+        true => Ended::failed(problems),
+        false => {
+            let providers = prepared.providers(subject.request.project);
+            let work = Work::new(subject, &prepared, references, &providers);
+            match run.command {
+                TestCommand::Plan => work.plan_and_assert(state, &options, problems),
+                TestCommand::Apply => work.apply_and_assert(state, &options, Storing { paths, creating }, problems),
+            }
         }
-        let (status, found) = work.assertions(&live);
-        problems.extend(found);
-        let verbose = plan.filter(|_| subject.request.verbose);
-        let verbose = verbose.map(|plan| Verbose::Plan(Box::new(plan), prepared.tree.clone()));
-        let report = RunReport { verbose, ..report(status, problems) };
-        return Executed { report, changed: None, sources };
-    }
-    let early = expectations.too_early(&planned);
-    let failed = planned.has_errors();
-    let reported = ReportedUses::of(&planned);
-    let mut planned = planned;
-    if !failed {
-        // Applying makes the checks again, and those results count.
-        drop_checks(&mut planned, Mode::Normal);
-    }
-    problems.extend(planned);
-    problems.extend(early);
-    let plan = match plan {
-        Some(plan) if !failed && !plan.errored => plan,
-        _ => return stopped_here(TestStatus::Error, problems, sources),
     };
-    let created = created_by(&plan);
-    creating(&created);
-    let applying = Live::for_apply(Some(plan_time));
-    let (state, applied) = work.apply(&plan, plan_time, &applying, paths);
-    let mut applied = expectations.sort_out(applied);
-    applied.extend(target_warnings(&plan));
-    applied.extend(expectations.unmet());
-    problems.extend(reported.new_among(applied));
-    if problems.has_errors() {
-        let report = report(TestStatus::Error, problems);
-        return Executed { report, changed: Some(Changed { prepared, state, created }), sources };
-    }
-    let values = if plan.mode == Mode::RefreshOnly { &live } else { &applying };
-    let (status, found) = work.assertions(values);
-    problems.extend(reported.new_among(found));
-    let verbose = subject.request.verbose.then(|| Verbose::State(Box::new(state.clone())));
-    let report = RunReport { verbose, ..report(status, problems) };
-    Executed { report, changed: Some(Changed { prepared, state, created }), sources }
+    (Some(prepared), ended)
+}
+
+/// Where a run records what it changes.
+struct Storing<'a> {
+    paths: Option<RecordPaths>,
+    creating: &'a Creating<'a>,
 }
 
 /// Objects that a plan would create.
@@ -192,81 +170,110 @@ fn plan_options(run: &TestRun) -> (PlanOptions, Diagnostics) {
 /// A run with what it works with.
 pub(super) struct Work<'a> {
     subject: &'a Subject<'a>,
-    prepared: &'a Prepared,
-    /// The reference graph, for both planning and applying.
-    references: References<'a>,
+    run: &'a PreparedRun,
+    prepared: Prepared<'a>,
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(subject: &'a Subject<'a>, prepared: &'a Prepared, references: References<'a>) -> Work<'a> {
-        Work { subject, prepared, references }
+    pub(super) fn new(
+        subject: &'a Subject<'a>,
+        run: &'a PreparedRun,
+        references: References<'a>,
+        providers: &'a Substituted<'a>,
+    ) -> Work<'a> {
+        Work { subject, run, prepared: subject.prepared(run, references, providers) }
     }
 
     fn request(&self) -> &TestRequest<'_> {
         self.subject.request
     }
 
-    fn sources(&self) -> &Sources {
-        self.subject.sources(self.prepared)
+    fn progress(&self) -> Progress<'_> {
+        Progress { events: &|_| {}, interrupt: &self.request().stop.hard, tick: None }
     }
 
-    fn with_context<T>(&self, plan_time: WorldTime, work: impl FnOnce(Context<'_>) -> T) -> T {
-        let request = self.request();
-        let substitutions = self.prepared.substitutions();
-        let providers = Substituted { inner: request.project.providers(), substitutions };
-        let inputs = EngineInputs {
-            tree: &self.prepared.tree,
-            references: &self.references,
-            sources: self.sources(),
-            variables: &self.prepared.variables,
-            providers: &providers,
-            substitutions,
-            parallelism: request.parallelism,
-        };
-        let progress = Progress { events: &|_| {}, interrupt: &request.stop.hard, tick: None };
-        work(request.project.context(inputs, progress, &SystemClock, plan_time))
-    }
-
-    pub(super) fn plan(
-        &self,
-        state: State,
-        options: &PlanOptions,
-        plan_time: WorldTime,
-        live: &Live,
-    ) -> (Option<Plan>, Diagnostics) {
-        let (plan, mut problems) = self
-            .with_context(plan_time, |context| futures_executor::block_on(plan_into(context, state, options, live)));
+    pub(super) fn plan(&self, state: State, options: &PlanOptions) -> PlanOutcome {
+        let mut made = self.prepared.plan(state, options, self.progress());
         if self.request().stop.is_now() {
-            problems.push(diagnostics::interrupted());
+            made.problems.push(diagnostics::interrupted());
         }
-        (plan, problems)
+        made
     }
 
-    pub(super) fn apply(
-        &self,
-        plan: &Plan,
-        plan_time: WorldTime,
-        live: &Live,
-        paths: Option<RecordPaths>,
-    ) -> (State, Diagnostics) {
+    /// Applies a plan. The last part of the result are the new values of all objects.
+    pub(super) fn apply(&self, plan: &Plan, paths: Option<RecordPaths>) -> (State, Diagnostics, Live) {
         let provisioners = LocalProvisioners::new(self.request().project, self.request().stop.now.clone());
         let mut recorder = Record::new((*plan.prior_state).clone(), paths);
-        let applied = self.with_context(plan_time, |context| {
-            let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };
-            tracing::info_span!("apply").in_scope(|| futures_executor::block_on(apply_into(context, plan, doors, live)))
-        });
+        let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };
+        let (applied, live) = self.prepared.apply(plan, doors, self.progress());
         let mut problems = applied.problems;
         if self.request().stop.is_now() {
             problems.push(diagnostics::interrupted());
         }
-        (applied.state, problems)
+        (applied.state, problems, live)
+    }
+
+    fn expectations(&self) -> Expectations {
+        Expectations::of(self.subject.run, &self.run.tree.root().module)
+    }
+
+    /// Makes a plan, and checks the assertions with the planned values.
+    fn plan_and_assert(&self, state: State, options: &PlanOptions, mut problems: Diagnostics) -> Ended {
+        let PlanOutcome { plan, problems: planned, live } = self.plan(state, options);
+        let mut expectations = self.expectations();
+        problems.extend(expectations.sort_out(planned));
+        problems.extend(expectations.unmet());
+        if problems.has_errors() {
+            return Ended::failed(problems);
+        }
+        let (status, found) = self.assertions(&live);
+        problems.extend(found);
+        let plan = plan.filter(|_| self.request().verbose);
+        let verbose = plan.map(|plan| Verbose::Plan(Box::new(plan), self.run.tree.clone()));
+        Ended { status, problems, verbose, changed: None }
+    }
+
+    /// Makes a plan and applies it, and checks the assertions with the new values.
+    fn apply_and_assert(
+        &self,
+        state: State,
+        options: &PlanOptions,
+        storing: Storing<'_>,
+        mut problems: Diagnostics,
+    ) -> Ended {
+        let PlanOutcome { plan, problems: mut planned, live: planned_values } = self.plan(state, options);
+        let mut expectations = self.expectations();
+        let early = expectations.too_early(&planned);
+        let plan = plan.filter(|plan| !plan.errored && !planned.has_errors());
+        let reported = ReportedUses::of(&planned);
+        if !planned.has_errors() {
+            // Applying makes the checks again, and those results count.
+            drop_checks(&mut planned, Mode::Normal);
+        }
+        problems.extend(planned);
+        problems.extend(early);
+        let Some(plan) = plan else { return Ended::failed(problems) };
+        let created = created_by(&plan);
+        (storing.creating)(&created);
+        let (state, applied, values) = self.apply(&plan, storing.paths);
+        let mut found = expectations.sort_out(applied);
+        found.extend(target_warnings(&plan));
+        found.extend(expectations.unmet());
+        let (mut status, mut verbose) = (TestStatus::Error, None);
+        if !problems.has_errors() && !found.has_errors() {
+            let is_refresh = plan.mode == Mode::RefreshOnly;
+            let (asserted, more) = self.assertions(if is_refresh { &planned_values } else { &values });
+            status = asserted;
+            found.extend(more);
+            verbose = self.request().verbose.then(|| Verbose::State(Box::new(state.clone())));
+        }
+        problems.extend(reported.new_among(found));
+        Ended { status, problems, verbose, changed: Some((state, created)) }
     }
 
     fn assertions(&self, live: &Live) -> (TestStatus, Diagnostics) {
-        let request = self.request();
-        let env = request.project.eval_env(self.sources());
-        let evaluation = Evaluation::new(&self.prepared.tree, env, EvalMode::Live(live));
-        let scope = evaluation.scope_at(live, ModuleInstanceId::ROOT).in_assertion(&self.prepared.tested);
+        let evaluation = self.prepared.evaluation(live);
+        let scope = evaluation.scope_at(live, ModuleInstanceId::ROOT).in_assertion(&self.run.tested);
         let mut status = TestStatus::Pass;
         let mut problems = Diagnostics::new();
         for rule in &self.subject.run.asserts {

@@ -111,10 +111,8 @@ pub(super) fn outer_values(module: &Module, inputs: &Inputs) -> BTreeMap<EcoStri
 /// The values of a run.
 #[derive(Default)]
 pub(super) struct RunValues {
-    /// Of variables that the tested module declares; those without are as declared.
-    pub(super) given: BTreeMap<EcoString, Value>,
-    /// Sources of these values.
-    pub(super) given_by: BTreeMap<EcoString, GivenBy>,
+    /// Of variables that the tested module declares, with their sources; those without are as declared.
+    pub(super) given: BTreeMap<EcoString, (Value, GivenBy)>,
     /// Of the other variables, for assertions and providers.
     pub(super) others: BTreeMap<EcoString, Value>,
 }
@@ -153,16 +151,15 @@ pub(super) fn of_run(
             let failed = found.has_errors();
             problems.extend(found);
             if !failed {
-                values.given.insert(name.clone(), value);
-                values.given_by.insert(name.clone(), GivenBy::Expression(expr.span));
+                values.given.insert(name.clone(), (value, GivenBy::Expression(expr.span)));
             }
         } else if inputs.has(name) {
             let Some((value, _, found)) = inputs.value(variable) else { continue };
             let failed = found.has_errors();
             problems.extend(found);
             if !failed {
-                values.given.insert(name.clone(), value);
-                values.given_by.insert(name.clone(), inputs.given_by(variable).unwrap_or(GivenBy::Answer));
+                let by = inputs.given_by(variable).unwrap_or(GivenBy::Answer);
+                values.given.insert(name.clone(), (value, by));
             }
         } else if variable.default.is_none() {
             problems.push(required(variable));
