@@ -63,7 +63,9 @@ struct Request {
 /// The environment of the process, for everything below this crate: variables that are Unicode, and the user's directories.
 fn environment() -> Environment {
     let unicode = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
-    Environment::new(unicode, std::env::home_dir(), std::env::temp_dir()).on_this_machine()
+    // A directory that is gone has no name: paths stay relative then.
+    let directory = std::env::current_dir().unwrap_or_default();
+    Environment::new(unicode, std::env::home_dir(), std::env::temp_dir()).in_directory(directory).on_this_machine()
 }
 
 fn request(args: impl Iterator<Item = OsString>) -> Result<Request, String> {

@@ -113,7 +113,7 @@ pub(crate) fn location_with_backup(settings: &Settings, flags: &StateFlags) -> R
         }
         None => location,
     };
-    Ok(location.with_backup_of_its_own())
+    Ok(location.with_backup_of_its_own(settings.project()))
 }
 
 /// Opens a state to change it.

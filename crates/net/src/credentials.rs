@@ -88,7 +88,7 @@ impl Credentials {
         });
         let CredentialSources { configured, helper, data_dirs, file } = sources;
         let helper = helper.and_then(|helper| {
-            let program = find_helper(&data_dirs, &helper.kind)?;
+            let program = find_helper(&data_dirs, &helper.kind, environment)?;
             Some(Program { kind: helper.kind.to_string(), program, args: helper.args, answers: Mutex::default() })
         });
         Credentials {
@@ -207,7 +207,7 @@ fn write_private(file: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// The newest helper of this name in the directories for plugins.
-fn find_helper(data_dirs: &[PathBuf], kind: &str) -> Option<PathBuf> {
+fn find_helper(data_dirs: &[PathBuf], kind: &str, environment: &Environment) -> Option<PathBuf> {
     let name = format!("terraform-credentials-{kind}");
     let machine = format!("{}_{}", crate::http::OS, crate::http::ARCH);
     let dirs = data_dirs.iter().flat_map(|dir| [dir.join("plugins"), dir.join("plugins").join(&machine)]);
@@ -222,7 +222,7 @@ fn find_helper(data_dirs: &[PathBuf], kind: &str) -> Option<PathBuf> {
                 None => None,
             };
             if let Some(version) = version {
-                found.push((version, std::path::absolute(entry.path()).unwrap_or_else(|_| entry.path())));
+                found.push((version, environment.absolute(entry.path())));
             }
         }
     }

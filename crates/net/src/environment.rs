@@ -1,8 +1,8 @@
-//! Environment variables and the user's directories as a value, read once by the caller.
+//! Environment variables, the directory of the process and the user's directories as a value, read once by the caller.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::machine::MachineAccess;
 
@@ -10,6 +10,8 @@ use crate::machine::MachineAccess;
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
+    /// The directory in which relative paths of variables and of the CLI configuration start; empty if it is unknown.
+    directory: PathBuf,
     /// The home directory by the system's records, where no variable names one.
     home: Option<PathBuf>,
     /// The directory for temporary files, where no variable names one.
@@ -24,6 +26,11 @@ impl fmt::Debug for Environment {
     }
 }
 
+/// The path that starts in a directory, unless it is absolute already, without `.` in between.
+pub fn absolute(directory: &Path, path: impl AsRef<Path>) -> PathBuf {
+    directory.join(path).components().collect()
+}
+
 impl Environment {
     /// These variables, for a user with this home directory on a system with this directory for temporary files.
     pub fn new(
@@ -32,7 +39,19 @@ impl Environment {
         temporary: PathBuf,
     ) -> Environment {
         let variables = variables.into_iter().collect();
-        Environment { variables, home, temporary: Some(temporary), machine: MachineAccess::Refused }
+        let (directory, temporary) = (PathBuf::new(), Some(temporary));
+        Environment { variables, directory, home, temporary, machine: MachineAccess::Refused }
+    }
+
+    /// The same for a process that was started in this directory.
+    #[must_use]
+    pub fn in_directory(self, directory: impl Into<PathBuf>) -> Environment {
+        Environment { directory: directory.into(), ..self }
+    }
+
+    /// A path of the CLI configuration, absolute: relative ones start in the directory of the process.
+    pub fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
+        absolute(&self.directory, path)
     }
 
     /// With access to the services that a cloud offers to this machine at link-local addresses. Without it they are not asked, so a test

@@ -11,7 +11,7 @@ pub mod aws;
 pub mod azure;
 pub mod credentials;
 pub mod discovery;
-mod environment;
+pub mod environment;
 pub mod google;
 pub mod http;
 mod machine;

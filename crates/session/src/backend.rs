@@ -348,12 +348,11 @@ impl StateLocation {
 
     /// Saves a backup of the state before each change, named by the time, unless the user has set a path.
     #[must_use]
-    pub fn with_backup_of_its_own(mut self) -> StateLocation {
+    pub fn with_backup_of_its_own(mut self, project: &Project) -> StateLocation {
         if let Storage::Files(settings) = &self.storage
             && settings.backup.as_ref().is_none_or(|path| path.as_os_str().is_empty() || path == Path::new("-"))
         {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            let backup_time = Some(now.as_secs());
+            let backup_time = u64::try_from(project.world().now().seconds).ok();
             self.storage = Storage::Files(LocalSettings { backup: None, backup_time, ..settings.clone() });
         }
         self

@@ -298,9 +298,7 @@ pub(crate) fn copy_root(project: &Project, source: &str) -> Result<(), Diagnosti
     let dir = Path::new(project.dir());
     let is_relative = source == "." || source == ".." || source.starts_with("./") || source.starts_with("../");
     let absolute = match is_relative {
-        true => {
-            std::path::absolute(project.path(source)).ok().and_then(|path| path.into_os_string().into_string().ok())
-        }
+        true => yuba_net::environment::absolute(project.root(), source).into_os_string().into_string().ok(),
         false => None,
     };
     let text = absolute.as_deref().unwrap_or(source);

@@ -72,12 +72,7 @@ pub(crate) fn install(
     let means = means(hosts);
     let package_sources = match flags.plugin_dirs.is_empty() {
         true if needed.is_empty() => PackageSources::default(),
-        true => {
-            let dir = project.original_dir().map_or_else(|| project.root().to_path_buf(), PathBuf::from);
-            let (package_sources, found) = configured::package_sources(&means, &dir, hosts.environment());
-            problems.extend(found);
-            package_sources
-        }
+        true => configured_sources(&project, &means, &mut problems),
         false => configured::directories(flags.plugin_dirs.iter().cloned()),
     };
     if problems.has_errors() && !is_built_in {
@@ -98,6 +93,7 @@ pub(crate) fn install(
         locks: &before,
         sources: &package_sources,
         client: means.services.client(),
+        directory: project.root(),
         base: &PackageDir::of_project(project.root(), project.data_dir()),
         platform: &platform,
         cache: cache.as_ref(),
@@ -118,6 +114,14 @@ pub(crate) fn install(
         problems.extend(save_locks(&project, &outcome, &before, flags, emit));
     }
     problems
+}
+
+/// The sources of packages in the CLI configuration.
+fn configured_sources(project: &Project, means: &Means, problems: &mut Diagnostics) -> PackageSources {
+    let dir = project.original_dir().map_or_else(|| project.root().to_path_buf(), PathBuf::from);
+    let (sources, found) = configured::package_sources(means, &dir, project.hosts().environment());
+    problems.extend(found);
+    sources
 }
 
 /// The states that name providers besides the configuration.
@@ -329,6 +333,7 @@ pub fn lock(
         client: means.services.client(),
         platforms: &platforms,
         signing: means.signing,
+        directory: project.root(),
         temporary: &project.environment().temporary(),
     };
     match locking::lock(&wanted, emit) {

@@ -110,9 +110,9 @@ fn setting(
                 problems.push(diagnostics::invalid_registry_protocols(path, item.position, &reason));
             }
         }
-        "provider_installation" => config.provider_installation = installation::decode(item, problems),
+        "provider_installation" => config.provider_installation = installation::decode(item, environment, problems),
         "oci_default_credentials" => {
-            config.oci_default_credentials = oci::default_credentials(item, path, problems);
+            config.oci_default_credentials = oci::default_credentials(item, path, environment, problems);
         }
         "oci_credentials" => config.oci_credentials = oci::credentials(item, problems),
         name if KNOWN.contains(&name) || FORGOTTEN.contains(&name) => {}

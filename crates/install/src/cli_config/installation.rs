@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ProviderSource;
+use yuba_net::Environment;
 use yuba_syntax::Diagnostics;
 
 use super::diagnostics;
@@ -121,7 +122,11 @@ impl RepositoryTemplate {
 }
 
 /// Reads a block; none if nothing can be made of it.
-pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<ProviderInstallation> {
+pub(super) fn decode(
+    item: &Item,
+    environment: &Environment,
+    problems: &mut Diagnostics,
+) -> Option<ProviderInstallation> {
     let position = item.position;
     let wrong = diagnostics::invalid_installation;
     if item.is_assigned {
@@ -149,12 +154,17 @@ pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<Provider
     };
     let mut installation = ProviderInstallation::default();
     for method in bodies {
-        read_method(method, &mut installation, problems);
+        read_method(method, environment, &mut installation, problems);
     }
     Some(installation)
 }
 
-fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &mut Diagnostics) {
+fn read_method(
+    item: &Item,
+    environment: &Environment,
+    installation: &mut ProviderInstallation,
+    problems: &mut Diagnostics,
+) {
     let position = item.position;
     if item.is_assigned {
         problems.push(diagnostics::method_not_a_block(position));
@@ -180,7 +190,7 @@ fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &
                 Err("it must come before all other blocks, because it counts more than they do".to_owned())
             }
             "dev_overrides" => {
-                overrides(body, installation, problems);
+                overrides(body, environment, installation, problems);
                 Ok(())
             }
             _ => one_method(kind, position, body, problems).map(|method| installation.methods.extend(method)),
@@ -237,14 +247,17 @@ fn one_method(
     }))
 }
 
-fn overrides(body: &[Item], installation: &mut ProviderInstallation, problems: &mut Diagnostics) {
+fn overrides(
+    body: &[Item],
+    environment: &Environment,
+    installation: &mut ProviderInstallation,
+    problems: &mut Diagnostics,
+) {
     for item in body {
         let name = item.keys.join(" ");
         match (ProviderSource::parse(&name), text(item)) {
             (Ok(provider), Ok(path)) => {
-                let path = PathBuf::from(path);
-                let path = std::path::absolute(&path).unwrap_or(path);
-                installation.dev_overrides.insert(provider, path);
+                installation.dev_overrides.insert(provider, environment.absolute(path));
             }
             (Err(error), _) => {
                 problems.push(diagnostics::invalid_override(item.position, &error.diagnostic().explanation()));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
-use yuba_net::Secret;
+use yuba_net::{Environment, Secret};
 use yuba_syntax::Diagnostics;
 
 use super::diagnostics;
@@ -93,6 +93,7 @@ fn is_program(name: &str) -> bool {
 pub(super) fn default_credentials(
     item: &Item,
     file: &Path,
+    environment: &Environment,
     problems: &mut Diagnostics,
 ) -> Option<OciDefaultCredentials> {
     let position = item.position;
@@ -117,10 +118,7 @@ pub(super) fn default_credentials(
             Some("discover_ambient_credentials") => boolean(item).map(|discover| read.discover = discover),
             Some("docker_style_config_files") => texts(item).map(|files| {
                 let base = file.parent().unwrap_or(Path::new("."));
-                let absolute = |name: String| {
-                    let path = base.join(name);
-                    std::path::absolute(&path).unwrap_or(path)
-                };
+                let absolute = |name: String| environment.absolute(base.join(name));
                 read.docker_config_files = Some(files.into_iter().map(absolute).collect());
             }),
             Some("docker_credentials_helper") => match text(item) {

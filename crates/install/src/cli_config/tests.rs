@@ -1,5 +1,7 @@
 //! Files of the user, read together.
 
+use std::path::Path;
+
 use expect_test::{Expect, expect};
 use yuba_testkit::Sandbox;
 
@@ -43,6 +45,18 @@ fn check(fixture: &str, variables: &[(&str, &str)], expect: &Expect) {
         text.push_str(&format!("{:?}: {} / {}\n", problem.severity, problem.summary, problem.detail));
     }
     expect.assert_eq(&text.replace(&home, "~"));
+}
+
+#[test]
+fn relative_paths_start_in_the_directory_of_the_process() {
+    let text = "provider_installation {\n  dev_overrides { \"example.com/a/b\" = \"./builds/b\" }\n}\n";
+    let sandbox = Sandbox::new("", &format!("//- .tofurc\n{text}"));
+    let environment: Environment = [("HOME", sandbox.dir().display().to_string())].into_iter().collect();
+    let (config, problems) = load(&environment.in_directory("/start"));
+    assert!(problems.is_empty(), "{problems:?}");
+    let overrides = config.provider_installation.map(|installation| installation.dev_overrides);
+    let paths: Vec<PathBuf> = overrides.into_iter().flat_map(BTreeMap::into_values).collect();
+    assert_eq!(paths, [Path::new("/start/builds/b")]);
 }
 
 #[test]

@@ -53,15 +53,14 @@ pub(super) fn create_parent(path: &Path) -> Result<(), String> {
     fs::create_dir_all(parent).map_err(|error| format!("{} could not be created: {error}", parent.display()))
 }
 
-/// Makes a directory also be somewhere else.
+/// Makes a directory also be somewhere else. The target is absolute.
 pub(super) fn link(target: &Path, path: &Path) -> Result<(), String> {
     create_parent(path)?;
-    let target = std::path::absolute(target).map_err(|error| error.to_string())?;
     #[cfg(unix)]
-    return std::os::unix::fs::symlink(&target, path)
+    return std::os::unix::fs::symlink(target, path)
         .map_err(|error| format!("{} could not be linked to: {error}", target.display()));
     #[cfg(not(unix))]
-    copy_directory(&target, path)
+    copy_directory(target, path)
 }
 
 /// Removes whatever is at a path, links themselves rather than what they lead to.

@@ -33,7 +33,6 @@ pub(super) fn fetch(url: &Url, into: &Path, environment: &Environment) -> Result
     create_parent(into)?;
     let key = key.map(|key| KeyFile::write(&key, &environment.temporary(), into)).transpose()?;
     let git = Git { environment, key: key.as_ref(), url: &url };
-    let into = std::path::absolute(into).map_err(|error| error.to_string())?;
     let mut clone = git.command(None);
     clone.arg("clone").arg("--quiet");
     if let Some(depth) = depth {
@@ -42,7 +41,7 @@ pub(super) fn fetch(url: &Url, into: &Path, environment: &Environment) -> Result
             clone.arg(format!("--branch={reference}"));
         }
     }
-    clone.arg("--").arg(url.as_str()).arg(&into);
+    clone.arg("--").arg(url.as_str()).arg(into);
     git.run(clone).map_err(|reason| match (&reference, depth) {
         (Some(reference), Some(_)) if is_commit(reference) => {
             format!("{reason}. With \"depth\", \"ref\" has to be the name of a branch or tag")
@@ -50,13 +49,13 @@ pub(super) fn fetch(url: &Url, into: &Path, environment: &Environment) -> Result
         _ => reason,
     })?;
     if let Some(reference) = &reference {
-        let commit = git.resolve(&into, reference)?;
-        let mut checkout = git.command(Some(&into));
+        let commit = git.resolve(into, reference)?;
+        let mut checkout = git.command(Some(into));
         checkout.args(["checkout", "--quiet", "--detach"]).arg(commit);
         git.run(checkout)?;
     }
     if into.join(".gitmodules").exists() {
-        let mut submodules = git.command(Some(&into));
+        let mut submodules = git.command(Some(into));
         submodules.args(["submodule", "--quiet", "update", "--init", "--recursive"]);
         if let Some(depth) = depth {
             submodules.arg(format!("--depth={depth}"));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderSource, ProviderVersion};
+use yuba_net::environment::absolute;
 use yuba_net::http::{DownloadProgress, HttpClient};
 
 use super::authentication::{self, ArchiveFacts, PackageAuthentication, PackageCheck};
@@ -37,6 +38,8 @@ pub(crate) struct Delivery<'a> {
     pub(crate) provider: &'a ProviderSource,
     /// Its version.
     pub(crate) version: &'a ProviderVersion,
+    /// The directory in which relative paths of other packages start.
+    pub(crate) directory: &'a Path,
     /// The directory of packages.
     pub(crate) base: &'a PackageDir,
     /// The directory of the package below it.
@@ -164,7 +167,7 @@ impl Delivery<'_> {
 
     fn publish_link(&self, dir: &Path) -> io::Result<()> {
         // People should see the path that they have configured.
-        let shown = std::path::absolute(dir)?;
+        let shown = absolute(self.directory, dir);
         if let Some(parent) = self.target.parent() {
             fs::create_dir_all(parent)?;
         }

@@ -36,6 +36,8 @@ pub struct InstallRequest<'a> {
     pub sources: &'a PackageSources,
     /// For packages from elsewhere.
     pub client: &'a HttpClient,
+    /// The directory in which relative paths of other packages start.
+    pub directory: &'a Path,
     /// The directory of packages.
     pub base: &'a PackageDir,
     /// For which platform.
@@ -351,8 +353,8 @@ impl Job<'_> {
         version: &'b ProviderVersion,
         allowed: &'b [EcoString],
     ) -> Delivery<'b> {
-        let InstallRequest { verified, kept, client, .. } = self.request;
-        Delivery { provider: self.provider, version, base, target, allowed, verified, kept, client }
+        let InstallRequest { verified, kept, client, directory, .. } = self.request;
+        Delivery { provider: self.provider, version, directory, base, target, allowed, verified, kept, client }
     }
 
     /// Installs a package into a directory of packages.

@@ -33,6 +33,8 @@ pub struct ProviderLockRequest<'a> {
     pub platforms: &'a [Platform],
     /// Strictness about signatures.
     pub signing: Signing,
+    /// The directory in which relative paths of packages start.
+    pub directory: &'a Path,
     /// The directory for temporary files.
     pub temporary: &'a Path,
 }
@@ -75,6 +77,7 @@ pub fn lock(
             locks: request.locks,
             sources: request.sources,
             client: request.client,
+            directory: request.directory,
             base: &base,
             platform,
             cache: None,

@@ -237,6 +237,7 @@ impl World {
             locks,
             sources,
             client: self.means.services.client(),
+            directory: &self.sandbox.dir(),
             base: &PackageDir::at(self.base()),
             platform: &Platform::current(),
             cache,
@@ -655,6 +656,7 @@ fn hashes_for_other_platforms_are_locked() {
         client: world.means.services.client(),
         platforms: &[Platform::current()],
         signing: Signing::default(),
+        directory: &world.sandbox.dir(),
         temporary: &std::env::temp_dir(),
     };
     let mut events = 0;
@@ -671,6 +673,7 @@ fn hashes_for_other_platforms_are_locked() {
         sources: &sources,
         client: world.means.services.client(),
         signing: Signing::default(),
+        directory: &world.sandbox.dir(),
         temporary: &std::env::temp_dir(),
     };
     let problems = locking::lock(&request, &mut |_| ()).expect_err("because the package does not exist");

@@ -282,12 +282,11 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// Uploads a directory.
+    /// Uploads a directory, which has an absolute path.
     pub(super) fn upload_dir(&mut self, path: &str, source: &Path, scope: Upload) -> Result<(), EcoString> {
         // A missing directory becomes the copy; its content requires an existing one.
         let command = format!("scp -r -t {}{}", if scope == Upload::Entries { "-d " } else { "" }, self.word(path));
-        let name = std::path::absolute(source).ok();
-        let name = name.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+        let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.talk(&command, |scp| {
             scp.greet()?;
             if scope == Upload::Entries || name.is_empty() { scp.entries(source) } else { scp.directory(&name, source) }

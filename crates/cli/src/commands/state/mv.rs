@@ -127,7 +127,7 @@ fn move_to_file(
 ) -> Result<(), Refusal> {
     let other = StateLocation::file(path.to_owned(), settings.backup_out.clone(), location.backends())
         .encrypted_as(location)
-        .with_backup_of_its_own();
+        .with_backup_of_its_own(settings.project.project());
     let unreadable = &diagnostics::DESTINATION_STATE_UNREADABLE;
     let mut destination = state_access::open(messages, &other, "state-mv", &settings.state, unreadable)?;
     let to = destination.state.take();
