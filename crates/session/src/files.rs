@@ -1,6 +1,7 @@
 //! The files of a configuration on the disk of this machine.
 
 use std::fs;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,6 +47,11 @@ impl Files for DiskFiles {
     }
     fn is_dir(&self, path: &str) -> io::Result<bool> {
         Ok(fs::metadata(self.root.join(path))?.is_dir())
+    }
+    /// From the time of the last change and the size: the content is not read.
+    fn version(&self, path: &str) -> io::Result<u64> {
+        let found = fs::metadata(self.root.join(path))?;
+        Ok(BuildHasherDefault::<DefaultHasher>::default().hash_one((found.modified()?, found.len())))
     }
     fn both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
         // The parser limits nesting to what a stack of this size holds. Address space only.

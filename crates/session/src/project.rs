@@ -151,6 +151,11 @@ impl Project {
         &*self.files
     }
 
+    /// The same, for an owner that outlives the project.
+    pub(crate) fn shared_files(&self) -> Arc<dyn Files> {
+        Arc::clone(&self.files)
+    }
+
     /// A reader of modules that has read nothing yet: of the files of the project or, for a saved plan, of those in the plan.
     pub(crate) fn reader(&self, tests: Option<&str>, snapshot: Option<&Snapshot>) -> ModuleReader {
         let files = match snapshot {

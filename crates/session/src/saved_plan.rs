@@ -114,7 +114,8 @@ pub(crate) fn contents(plan: Plan, loaded: &Loaded, backend: &BackendConfigurati
         config: backend.arguments().to_json().to_string().into(),
         workspace: project.workspace().into(),
     };
-    let lock_file = fs::read_to_string(project.path(lock_file::LOCK_FILE)).map(EcoString::from).unwrap_or_default();
+    let lock_file = project.files().read(lock_file::LOCK_FILE).ok();
+    let lock_file = lock_file.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(EcoString::from));
     PlanFile {
         tool_version: TOOL_VERSION.into(),
         plan,
@@ -123,7 +124,7 @@ pub(crate) fn contents(plan: Plan, loaded: &Loaded, backend: &BackendConfigurati
         libraries: libraries.map(|file| (EcoString::from(&*file.name), file.bytes.clone())).collect(),
         schemas,
         backend,
-        lock_file,
+        lock_file: lock_file.unwrap_or_default(),
         lineage,
         serial,
         snapshot: opened.snapshot(),

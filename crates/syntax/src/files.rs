@@ -4,6 +4,7 @@
 //! see the same engine as the command line. Paths are those that messages show, relative to the root directory or absolute.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::io;
 use std::sync::Arc;
 
@@ -17,6 +18,10 @@ pub trait Files: Send + Sync {
     fn names(&self, dir: &str) -> io::Result<Vec<EcoString>>;
     /// Whether a path leads to a directory. Fails where nothing is at the path.
     fn is_dir(&self, path: &str) -> io::Result<bool>;
+    /// A number that changes with the content of a file.
+    fn version(&self, path: &str) -> io::Result<u64> {
+        self.read(path).map(|bytes| BuildHasherDefault::<DefaultHasher>::default().hash_one(bytes))
+    }
     /// One string for all paths of a directory, so that cycles of symbolic links are found.
     fn identity(&self, dir: &str) -> EcoString {
         dir.into()
@@ -122,6 +127,9 @@ impl Files for Overlay {
     fn is_dir(&self, path: &str) -> io::Result<bool> {
         self.buffers.is_dir(path).or_else(|_| self.below.is_dir(path))
     }
+    fn version(&self, path: &str) -> io::Result<u64> {
+        self.buffers.version(path).or_else(|_| self.below.version(path))
+    }
     fn identity(&self, dir: &str) -> EcoString {
         self.below.identity(dir)
     }
@@ -158,6 +166,10 @@ mod tests {
         assert_eq!(files.names("m").ok(), Some(vec!["a.tf".into(), "b.tf".into(), "new.tf".into()]));
         assert_eq!(files.read("m/a.tf").ok().as_deref(), Some(b"changed".as_slice()));
         assert_eq!(files.read("m/b.tf").ok().as_deref(), Some(b"m/b.tf".as_slice()));
+        let saved = memory(&["m/a.tf", "m/b.tf"]);
+        let is_as_saved = |path| files.version(path).ok() == saved.version(path).ok();
+        assert_eq!([is_as_saved("m/a.tf"), is_as_saved("m/b.tf")], [false, true]);
+        assert!(files.version("m/none.tf").is_err());
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! `-watch`: which files of tests a change affects.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::sync::Arc;
 
 use ecow::EcoString;
 use yuba_syntax::Sources;
+use yuba_syntax::files::{Files, entry_path, split_path};
 
 use crate::project::Project;
 
@@ -22,15 +22,10 @@ pub enum Affected {
 
 /// Looks at the files of a suite.
 pub struct Watcher {
-    /// The working directory, in which the other paths start.
-    root: PathBuf,
-    seen: BTreeMap<PathBuf, Option<(SystemTime, u64)>>,
-    dirs: Vec<PathBuf>,
-}
-
-fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
-    let found = std::fs::metadata(path).ok()?;
-    Some((found.modified().ok()?, found.len()))
+    files: Arc<dyn Files>,
+    /// Versions of files.
+    seen: BTreeMap<EcoString, u64>,
+    dirs: Vec<EcoString>,
 }
 
 fn is_config(name: &str) -> bool {
@@ -45,32 +40,27 @@ fn is_test(name: &str) -> bool {
 impl Watcher {
     /// Of the files that were read, and of new ones in the same directories.
     pub fn new(sources: &Sources, project: &Project) -> Watcher {
-        let read = sources.iter().map(|(_, file)| PathBuf::from(file.name.to_string()));
-        let dir = Path::new(project.dir());
-        let mut watcher =
-            Watcher { root: project.root().to_owned(), seen: BTreeMap::new(), dirs: vec![dir.to_owned()] };
-        watcher.dirs.extend(project.test_dir().map(|below| dir.join(below)));
-        for path in read.filter(|path| project.path(path).is_file()) {
-            if let Some(parent) = path.parent().map(Path::to_owned) {
-                let parent = if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent };
-                if !watcher.dirs.contains(&parent) {
-                    watcher.dirs.push(parent);
-                }
+        let mut dirs = vec![EcoString::from(project.dir())];
+        dirs.extend(project.test_dir().map(|below| entry_path(project.dir(), below)));
+        let read = sources.iter().filter(|(_, file)| project.files().version(&file.name).is_ok());
+        for dir in read.map(|(_, file)| split_path(&file.name).0) {
+            if !dirs.iter().any(|known| known == dir) {
+                dirs.push(dir.into());
             }
         }
+        let mut watcher = Watcher { files: project.shared_files(), seen: BTreeMap::new(), dirs };
         watcher.seen = watcher.now();
         watcher
     }
 
-    fn now(&self) -> BTreeMap<PathBuf, Option<(SystemTime, u64)>> {
+    fn now(&self) -> BTreeMap<EcoString, u64> {
         let mut found = BTreeMap::new();
         for dir in &self.dirs {
-            for entry in std::fs::read_dir(self.root.join(dir)).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                if name.to_str().is_some_and(is_config) {
-                    let path = if dir == Path::new(".") { PathBuf::from(&name) } else { dir.join(&name) };
-                    let stamp = stamp(&self.root.join(&path));
-                    found.insert(path, stamp);
+            let names = self.files.names(dir).unwrap_or_default();
+            for path in names.iter().filter(|name| is_config(name)).map(|name| entry_path(dir, name)) {
+                // One that is gone by now is a change, too.
+                if let Ok(version) = self.files.version(&path) {
+                    found.insert(path, version);
                 }
             }
         }
@@ -85,9 +75,8 @@ impl Watcher {
         let gone = self.seen.keys().filter(|path| !now.contains_key(*path));
         let mut everything = false;
         for path in changed.chain(gone) {
-            let name = path.to_string_lossy();
-            match is_test(&name) {
-                true => files.push(EcoString::from(name.strip_prefix("./").unwrap_or(&name))),
+            match is_test(path) {
+                true => files.push(EcoString::from(path.strip_prefix("./").unwrap_or(path))),
                 false => everything = true,
             }
         }
