@@ -178,18 +178,12 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Prints the progress of an installation.
-    pub(crate) fn event(&mut self, event: &InitEvent) {
+    fn backend_event(&mut self, event: &InitEvent) {
         match event {
             InitEvent::Backend => {
                 let text = "Initializing the backend...";
                 self.say(&format!("\n{}\n", self.bold(text)), text);
             }
-            InitEvent::CloudBackend
-            | InitEvent::CloudChanged
-            | InitEvent::CloudEntered(_)
-            | InitEvent::CloudLeft(_)
-            | InitEvent::WorkspacesMigrated(..) => self.cloud_event(event),
             InitEvent::BackendChanged => {
                 let text = "Backend configuration changed!";
                 let more = "The arguments of the backend differ from those of the last initialization. Yuba looks for states in \
@@ -219,6 +213,24 @@ impl<'t> Messages<'t> {
                 let human = self.terminal.coloured("32", &format!("{text} {}.", more.join("\n")));
                 self.say(&format!("\n{human}\n"), &format!("{text} {}", more.join(" ")));
             }
+            _ => {}
+        }
+    }
+
+    /// Prints the progress of an installation.
+    pub(crate) fn event(&mut self, event: &InitEvent) {
+        match event {
+            InitEvent::Backend
+            | InitEvent::BackendChanged
+            | InitEvent::BackendTypeChanged(..)
+            | InitEvent::Unconfiguring(_)
+            | InitEvent::BackendUnset(_)
+            | InitEvent::BackendReady(_) => self.backend_event(event),
+            InitEvent::CloudBackend
+            | InitEvent::CloudChanged
+            | InitEvent::CloudEntered(_)
+            | InitEvent::CloudLeft(_)
+            | InitEvent::WorkspacesMigrated(..) => self.cloud_event(event),
             InitEvent::InvalidAnswer(reason) => {
                 self.diagnostics(&crate::diagnostics::invalid_answer(reason).into(), &Sources::new());
             }

@@ -191,87 +191,151 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
     if !project.has_configuration() {
         return InitOutcome::Empty;
     }
-    let (first_ask, mut second_ask) = twice(request.ask.take());
-    // First, find out whether modules have to be installed: the backend follows after that.
-    let (mut any, mut of_root) = (false, false);
-    let (missing, purpose) = match request.modules {
-        true => (
-            Missing::Noted { any: &mut any, of_root: &mut of_root, upgrade: request.versions == Versions::Newest },
-            Purpose::Install,
-        ),
-        false => (Missing::Told, Purpose::Use),
+    let (first_ask, second_ask) = twice(request.ask.take());
+    let mut initialization = match Initialization::begin(&request, first_ask, second_ask, emit) {
+        Ok(initialization) => initialization,
+        Err(outcome) => return outcome,
     };
-    let loaded = project.load_or_install(LoadOptions::new(purpose).asking(first_ask), missing);
-    let (mut configuration, mut found) = match loaded {
-        Ok(loaded) => loaded,
-        Err(Refusal { problems, sources }) => return InitOutcome::Invalid(Report::new(problems, sources)),
-    };
-    // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
-    if of_root {
-        emit(InitEvent::Modules { upgrade: request.versions == Versions::Newest });
-        (configuration, found) =
-            match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask.take()), emit) {
-                Ok(loaded) => loaded,
-                Err(report) => return InitOutcome::Invalid(report),
-            };
-        if found.has_errors() {
-            record_rest(&configuration, request.versions);
-            return InitOutcome::Done(Report::new(found.into_all(), configuration.sources));
-        }
-        any = false;
-    }
-    if found.root.has_errors() {
-        return InitOutcome::Invalid(Report::new(found.into_all(), configuration.sources));
-    }
     let (about_backend, selected) = match request.backend {
-        true => match set_up_backend(&request, &mut configuration, emit) {
+        true => match set_up_backend(&request, &mut initialization.configuration, emit) {
             Ok(SetUp { notes, selected }) => (notes, selected),
             Err(problems) => (problems, None),
         },
         false => (unknown_last_backend(project), None),
     };
-    let installs = request.modules && needs_modules(&configuration.tree);
-    if installs && !of_root {
-        emit(InitEvent::Modules { upgrade: request.versions == Versions::Newest });
+    if let Err(outcome) = initialization.install_modules(&request, &about_backend, emit) {
+        return outcome;
     }
-    if any && !about_backend.has_errors() {
-        (configuration, found) = match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask), emit) {
-            Ok(loaded) => loaded,
-            Err(report) => return InitOutcome::Invalid(report),
+    initialization.complete(&request, about_backend, selected.as_deref(), emit)
+}
+
+/// A configuration while its directory is initialized.
+struct Initialization {
+    configuration: Loaded,
+    found: LinkDiagnostics,
+    purpose: Purpose,
+    /// Prompts for the configuration when it is loaded again.
+    ask: Option<Ask>,
+    modules: ModulesFound,
+    /// Whether modules are recorded.
+    records_modules: bool,
+}
+
+/// Modules of a configuration that is loaded before its backend is set up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ModulesFound {
+    /// All of them are installed.
+    Installed,
+    /// Some of them are not installed yet.
+    Missing,
+    /// The missing ones were installed, because the arguments of the backend can refer to symbol libraries among them.
+    InstalledNow,
+}
+
+impl Initialization {
+    /// Loads the configuration, and finds out whether modules have to be installed: that follows after the backend.
+    fn begin(
+        request: &InitRequest<'_>,
+        first_ask: Option<Ask>,
+        mut ask: Option<Ask>,
+        emit: &mut dyn FnMut(InitEvent),
+    ) -> Result<Initialization, InitOutcome> {
+        let (mut any, mut of_root) = (false, false);
+        let (missing, purpose) = match request.modules {
+            true => (
+                Missing::Noted { any: &mut any, of_root: &mut of_root, upgrade: request.versions == Versions::Newest },
+                Purpose::Install,
+            ),
+            false => (Missing::Told, Purpose::Use),
         };
-    } else if installs && !of_root && !about_backend.has_errors() {
-        announce(&configuration, request.versions, emit);
+        let loaded = request.project.load_or_install(LoadOptions::new(purpose).asking(first_ask), missing);
+        let (mut configuration, mut found) =
+            loaded.map_err(|Refusal { problems, sources }| InitOutcome::Invalid(Report::new(problems, sources)))?;
+        let mut modules = if any { ModulesFound::Missing } else { ModulesFound::Installed };
+        // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
+        if of_root {
+            emit(InitEvent::Modules { upgrade: request.versions == Versions::Newest });
+            let options = LoadOptions::new(purpose).asking(ask.take());
+            (configuration, found) = load_and_bring(request, options, emit).map_err(InitOutcome::Invalid)?;
+            if found.has_errors() {
+                record_rest(&configuration, request.versions);
+                return Err(InitOutcome::Done(Report::new(found.into_all(), configuration.sources)));
+            }
+            modules = ModulesFound::InstalledNow;
+        }
+        match found.root.has_errors() {
+            true => Err(InitOutcome::Invalid(Report::new(found.into_all(), configuration.sources))),
+            false => {
+                let records_modules = request.modules && needs_modules(&configuration.tree);
+                Ok(Initialization { configuration, found, purpose, ask, modules, records_modules })
+            }
+        }
     }
-    if about_backend.has_errors() {
-        // Errors of called modules come after those of the backend are fixed.
-        let mut problems = found.root;
+
+    /// Installs the missing modules, unless the backend could not be set up.
+    fn install_modules(
+        &mut self,
+        request: &InitRequest<'_>,
+        about_backend: &Diagnostics,
+        emit: &mut dyn FnMut(InitEvent),
+    ) -> Result<(), InitOutcome> {
+        let is_open = self.records_modules && self.modules != ModulesFound::InstalledNow;
+        if is_open {
+            emit(InitEvent::Modules { upgrade: request.versions == Versions::Newest });
+        }
+        if about_backend.has_errors() {
+            return Ok(());
+        }
+        if self.modules == ModulesFound::Missing {
+            let options = LoadOptions::new(self.purpose).asking(self.ask.take());
+            let loaded = load_and_bring(request, options, emit).map_err(InitOutcome::Invalid)?;
+            (self.configuration, self.found) = loaded;
+        } else if is_open {
+            announce(&self.configuration, request.versions, emit);
+        }
+        Ok(())
+    }
+
+    /// Records the modules and installs the providers, unless there are errors.
+    fn complete(
+        self,
+        request: &InitRequest<'_>,
+        about_backend: Diagnostics,
+        selected: Option<&str>,
+        emit: &mut dyn FnMut(InitEvent),
+    ) -> InitOutcome {
+        let Initialization { mut configuration, found, records_modules, .. } = self;
+        if about_backend.has_errors() {
+            // Errors of called modules come after those of the backend are fixed.
+            let mut problems = found.root;
+            problems.extend(about_backend);
+            return InitOutcome::Done(Report::new(problems, configuration.sources));
+        }
+        let mut repeated = found.root.clone();
+        let mut problems = found.into_all();
         problems.extend(about_backend);
-        return InitOutcome::Done(Report::new(problems, configuration.sources));
-    }
-    let mut repeated = found.root.clone();
-    let mut problems = found.into_all();
-    problems.extend(about_backend);
-    if problems.has_errors() {
-        if installs {
-            record_rest(&configuration, request.versions);
-            return InitOutcome::Done(Report::new(problems, configuration.sources));
+        if problems.has_errors() {
+            if records_modules {
+                record_rest(&configuration, request.versions);
+                return InitOutcome::Done(Report::new(problems, configuration.sources));
+            }
+            return InitOutcome::Invalid(Report { problems, repeated, sources: configuration.sources });
         }
-        return InitOutcome::Invalid(Report { problems, repeated, sources: configuration.sources });
-    }
-    if installs {
-        let records = records(&configuration, request.versions);
-        if let Err(problem) = write_manifest(project, &records) {
-            problems.push(problem);
-            return InitOutcome::Done(Report::new(problems, configuration.sources));
+        if records_modules {
+            let records = records(&configuration, request.versions);
+            if let Err(problem) = write_manifest(request.project, &records) {
+                problems.push(problem);
+                return InitOutcome::Done(Report::new(problems, configuration.sources));
+            }
+            repeated.extend(problems.iter().cloned());
         }
-        repeated.extend(problems.iter().cloned());
+        if let Some(workspace) = selected {
+            configuration.project = configuration.project.in_workspace(workspace);
+        }
+        let states = if request.backend { StateSource::Backend } else { StateSource::LastKnown };
+        problems.extend(provider_install::install(&mut configuration, &request.providers, states, emit));
+        InitOutcome::Done(Report { problems, repeated, sources: configuration.sources })
     }
-    if let Some(workspace) = &selected {
-        configuration.project = configuration.project.in_workspace(workspace);
-    }
-    let states = if request.backend { StateSource::Backend } else { StateSource::LastKnown };
-    problems.extend(provider_install::install(&mut configuration, &request.providers, states, emit));
-    InitOutcome::Done(Report { problems, repeated, sources: configuration.sources })
 }
 
 /// Loads the configuration and installs the modules that are missing.
@@ -285,7 +349,6 @@ fn load_and_bring(
     loaded.map_err(|Refusal { problems, sources }| Report::new(problems, sources))
 }
 
-/// Sets up the backend of the configuration.
 /// The error about the last used backend with `-backend=false`, which neither asks it nor configures it: its type is unknown.
 fn unknown_last_backend(project: &Project) -> Diagnostics {
     // A record that cannot be read is reported by the commands that need it.
@@ -294,6 +357,7 @@ fn unknown_last_backend(project: &Project) -> Diagnostics {
     unknown.map_or_else(Diagnostics::new, |last| backend_diagnostics::last_backend_unknown(&last.kind).into())
 }
 
+/// Sets up the backend of the configuration.
 fn set_up_backend(
     request: &InitRequest<'_>,
     configuration: &mut Loaded,
