@@ -188,10 +188,9 @@ impl<'l> Planned<'l> {
     }
 
     /// Locks what the plan reads and writes, where the store of the state does not lock it as a whole. The plan is stale if other
-    /// runs have changed these objects after it has read them: nothing is locked then.
+    /// runs have changed these objects after it has read them: nothing is locked then. [`Planned::apply`] does it if the caller has not.
     pub fn reserve(&mut self, waiting: &mut dyn LockWait) -> Result<Reservation, Diagnostics> {
-        let Some(plan) = self.plan.as_ref().filter(|_| !self.is_reserved && self.locked.held.snapshot().is_some())
-        else {
+        let Some(plan) = self.plan.as_ref().filter(|_| self.locked.held.snapshot().is_some()) else {
             self.is_reserved = true;
             return Ok(Reservation::Held);
         };
@@ -238,7 +237,11 @@ impl<'l> Planned<'l> {
                 return Applied::not_begun(self.locked, contradictions);
             }
         }
-        match self.reserve_now(plan) {
+        let reserved = match self.is_reserved {
+            true => Ok(plan),
+            false => self.reserve_now(plan),
+        };
+        match reserved {
             Ok(plan) => self.carry_out(&plan, forgotten, provisioners, progress),
             Err(problems) => Applied::not_begun(self.locked, problems),
         }
