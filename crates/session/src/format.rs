@@ -1,4 +1,7 @@
 //! `fmt`: files in, the same files in canonical form out.
+//!
+//! It replaces files on disk, so it reads them there, including those whose names are not Unicode. Unsaved buffers are formatted
+//! with [`format_text`].
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};

@@ -98,11 +98,13 @@ impl<'a> Validation<'a> {
         not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
     ) -> (Diagnostics, References<'a>) {
         let _span = tracing::info_span!("validate configuration").entered();
-        let first = self.check_once(not_loaded);
-        match first.0.has_errors() && self.linked.project.providers().renew_schemas() {
-            true => self.check_once(not_loaded),
-            false => first,
+        let checked = self.check_once(not_loaded);
+        if !checked.0.has_errors() || !self.linked.project.providers().renew_schemas() {
+            return checked;
         }
+        // A provider has other schemas than the cache, which decide what a block refers to: that graph is of no use.
+        drop(checked);
+        self.check_once(not_loaded)
     }
 
     fn check_once(

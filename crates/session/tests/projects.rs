@@ -1,15 +1,18 @@
 //! Several projects in one process: directories, environments and workspaces do not mix, and locks are released on every path.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use yuba_engine::{Interrupt, PlanOptions, ProvisionOrder, Provisioners};
 use yuba_eval::tree::Purpose;
+use yuba_eval::{MemoryWorld, WorldTime};
 use yuba_net::Environment;
-use yuba_session::backend::StateFlags;
+use yuba_session::backend::{StateFlags, StateLocation};
 use yuba_session::{
     ConfigurationCheck, EarlyProcesses, ForgottenInstances, LoadOptions, Loaded, LockOptions, Progress, Project,
     ProjectSettings, RemoteWorkspaces,
 };
+use yuba_state::{Output, State};
 use yuba_testkit::Sandbox;
 
 const CONFIGURATION: &str = r#"
@@ -130,4 +133,24 @@ fn packages_of_providers_are_those_of_the_project() {
     assert_eq!(found[0], Ok(sandboxes[0].dir().join(&package)));
     let missing = "there is no package for registry.opentofu.org/hashicorp/null 1.2.3 cached in .terraform/providers";
     assert_eq!(found[1], Err(missing.to_owned()));
+}
+
+#[test]
+fn backups_are_named_by_the_clock_of_the_project() {
+    let sandbox = Sandbox::new("", "");
+    let world = MemoryWorld::new().at(WorldTime { seconds: 1_700_000_000, nanos: 0 });
+    let project = project(&sandbox.dir(), &[]).with_world(Arc::new(world));
+    let location = StateLocation::file(PathBuf::from("a.tfstate"), None, project.backends());
+    let location = location.with_backup_of_its_own(&project);
+    for name in ["one", "two"] {
+        let mut opened = location.open("test", &StateFlags::default(), &mut || {}).expect("nothing holds the lock");
+        let mut state = opened.state.take().unwrap_or_else(State::empty);
+        let value = yuba_value::Value::string(name);
+        state.outputs.insert(name.into(), Output { value, sensitive: false, deprecated: "".into() });
+        opened.save(&mut state).expect("the sandbox can be written");
+        assert!(opened.close().is_empty());
+    }
+    let backup = std::fs::read(sandbox.dir().join("a.tfstate.1700000000.backup")).expect("it is a copy of the first");
+    let (state, _) = yuba_state::read(&backup).expect("it is a state");
+    assert_eq!(state.outputs.keys().collect::<Vec<_>>(), ["one"]);
 }
