@@ -14,6 +14,7 @@ mod release;
 mod servers;
 mod spelling;
 mod tidy;
+mod walks;
 mod wording;
 
 use std::process::ExitCode;

@@ -43,6 +43,7 @@ pub(crate) fn run() -> Result<String, String> {
     crate::absences::check(&sources, &mut breaches);
     crate::booleans::check(&sources, &mut breaches);
     crate::recipes::check(&mut breaches);
+    crate::walks::check(&mut breaches);
     crate::dependencies::check(&mut breaches);
     let texts = [sources, pages()].concat();
     crate::spelling::check(&texts, &mut breaches);

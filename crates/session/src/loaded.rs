@@ -67,7 +67,7 @@ impl<'a> LoadOptions<'a> {
 
     /// The same, for a command that runs the test files.
     #[must_use]
-    pub fn to_run_tests(self) -> LoadOptions<'a> {
+    pub fn running_tests(self) -> LoadOptions<'a> {
         LoadOptions { tests: TestFiles::Run, ..self }
     }
 

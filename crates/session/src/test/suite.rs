@@ -43,7 +43,7 @@ impl Suite {
     /// Reads all files. The diagnostics so far contain no errors.
     pub fn load(request: &TestRequest<'_>) -> Result<(Suite, Diagnostics), Refusal> {
         let project = request.project;
-        let options = LoadOptions::new(Purpose::Look).to_run_tests();
+        let options = LoadOptions::new(Purpose::Look).running_tests();
         let mut loaded = project.load(options).and_then(Loaded::valid)?;
         let mut problems = std::mem::take(&mut loaded.diagnostics);
         let sealing = TestSealing::new(encryption::of(&loaded).map(|encryption| encryption.state));
