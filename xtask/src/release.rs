@@ -15,6 +15,8 @@ use std::process::Command;
 
 use crate::tidy::root;
 
+pub(crate) use files::sha256;
+
 const USAGE: &str = "usage: cargo xtask release prepare VERSION
        cargo xtask release build [--target TARGET] [--binary FILE] [--output DIR]
        cargo xtask release verify [DIR]
