@@ -349,6 +349,8 @@ fn login_and_logout() {
     let said = log_in(&sandbox, &[("TF_IN_AUTOMATION", "1")]);
     assert!(said.contains("Success! Yuba has obtained and saved an API token.\n"), "{said}");
     assert!(!said.contains("You may now") && !said.contains("run \"yuba"), "{said}");
+    let run = sandbox.run(&["logout", "h.example"]);
+    assert!(run.code == 0 && !kept().contains("t0ken"), "{run}");
     for (args, expect) in [
         (&["logout", "h.example"][..], "No credentials for h.example are stored."),
         (&["logout", "by-hand.example"], "Credentials for by-hand.example are manually configured"),

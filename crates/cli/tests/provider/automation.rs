@@ -27,7 +27,6 @@ const COMMANDS: &[&[&str]] = &[
     &["init", "-upgrade"],
     &["validate"],
     &["providers", "lock", "-fs-mirror=../mirror"],
-    &["providers", "mirror", "../copies"],
     &["plan"],
     &["plan", "-out=p"],
     &["show", "p"],
@@ -103,7 +102,8 @@ fn no_command_suggests_next_steps() {
 fn terminals_and_logs_of_pipelines_get_the_summary_of_init() {
     let run = uninstalled(FIXTURE).run(&["init"]);
     assert!(run.code == 0 && !run.stdout.contains("\nInstalled "), "{run}");
-    let run = uninstalled(FIXTURE).env("GITHUB_ACTIONS", "true").env("TF_IN_AUTOMATION", "1").run(&["init", "-no-color"]);
+    let run =
+        uninstalled(FIXTURE).env("GITHUB_ACTIONS", "true").env("TF_IN_AUTOMATION", "1").run(&["init", "-no-color"]);
     assert!(run.code == 0 && run.stdout.contains("\nInstalled 1 provider in "), "{run}");
     let run = uninstalled(FIXTURE).env("GITHUB_ACTIONS", "true").run(&["init", "-json"]);
     assert!(run.code == 0 && !run.stdout.contains("Installed 1 provider"), "{run}");
