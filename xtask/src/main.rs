@@ -38,7 +38,7 @@ const CHORES: &[Chore] = &[
         "Set a version, build packages, install them for a test, tag.",
         release::run,
     ),
-    ("conformance", "[SUITE...]", "Compare the release binary with recorded answers of OpenTofu.", conformance::run),
+    ("conformance", "[SUITE...]", "Compare the release binary with recorded results of OpenTofu.", conformance::run),
     (
         "bench",
         "[--peer PATH] ...",

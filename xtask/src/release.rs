@@ -7,6 +7,7 @@ mod files;
 mod licences;
 mod packages;
 mod sbom;
+mod shells;
 mod verify;
 
 use std::fs;
@@ -15,16 +16,20 @@ use std::process::Command;
 
 use crate::tidy::root;
 
+pub(crate) use files::sha256;
+
 const USAGE: &str = "usage: cargo xtask release prepare VERSION
-       cargo xtask release build [--target TARGET] [--binary FILE] [--output DIR]
+       cargo xtask release build [--target TARGET] [--binary FILE] [--output DIR] [--url URL]
        cargo xtask release verify [DIR]
        cargo xtask release notes VERSION
        cargo xtask release tag [--push REMOTE]
 
 prepare  Set the version and date the section of the changelog.
-build    Write tarball, Debian package, licences, SBOM and checksums to target/release-files, for one target.
-         --binary packages an executable that exists, instead of building it.
-verify   Install the packages in clean directories, use them and remove them.
+build    Write tarball, Debian package, licences, SBOM, scripts for installation and checksums to target/release-files, for one target.
+         --binary packages an executable that exists, instead of building it. --url is the address where the files will be
+         published: install.sh downloads from there by default.
+verify   Install the packages in clean directories, use them and remove them. Checks that need a missing tool are listed as skipped,
+         and fail if YUBA_REQUIRE lists the tool.
 notes    Print the section of the changelog.
 tag      Tag the commit with the version, if the work tree is clean and the changelog has its section.";
 
@@ -71,6 +76,7 @@ fn build(options: &[&str]) -> Result<String, String> {
             "--target" => request.target = (*value).to_owned(),
             "--binary" => request.binary = Some(PathBuf::from(value)),
             "--output" => request.output = PathBuf::from(value),
+            "--url" => request.url = (*value).to_owned(),
             _ => return Err(USAGE.to_owned()),
         }
     }

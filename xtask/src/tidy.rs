@@ -45,7 +45,7 @@ pub(crate) fn run() -> Result<String, String> {
     crate::recipes::check(&mut breaches);
     crate::walks::check(&mut breaches);
     crate::dependencies::check(&mut breaches);
-    let texts = [sources, pages()].concat();
+    let texts = [sources, pages(), project_files()].concat();
     crate::spelling::check(&texts, &mut breaches);
     crate::wording::check(&texts, &mut breaches);
     crate::links::check(&mut breaches);
@@ -84,6 +84,37 @@ fn pages() -> Vec<(String, String)> {
     }
     paths.sort();
     paths.into_iter().map(|path| (path.clone(), fs::read_to_string(root().join(path)).unwrap_or_default())).collect()
+}
+
+/// All files of the project that are neither sources nor pages, and that people read: path relative to the root, and text.
+fn project_files() -> Vec<(String, String)> {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap_or_default();
+    let output = Command::new("git")
+        .current_dir(root())
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .output();
+    let listed = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let is_elsewhere = |path: &&str| {
+        let is_page = path.ends_with(".md") && (path.starts_with("docs/") || path.starts_with("suite/"));
+        let is_data = path.ends_with(".lock") || path.starts_with("conformance/") || path.starts_with("LICENSE");
+        !path.ends_with(".rs")
+            && !is_page
+            && !is_data
+            && !["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].contains(path)
+    };
+    let is_text = |path: &&str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        path.starts_with(".ci/")
+            || name == "Dockerfile"
+            || ["md", "toml", "yml", "yaml", "sh", "js", "html", "tf", "hcl", "json"].contains(&extension)
+    };
+    let is_written_by_people = |path: &&str| {
+        !path.starts_with("crates/") || path.ends_with(".js") || path.ends_with(".html") || path.ends_with("Cargo.toml")
+    };
+    let paths = listed.lines().filter(is_elsewhere).filter(is_text).filter(is_written_by_people);
+    let is_result = |path: &&str| path.starts_with("docs/") || path.starts_with("fuzz/corpus");
+    paths.filter(|path| !is_result(path)).map(|path| (path.to_owned(), read(path))).collect()
 }
 
 /// One row of the crate table.

@@ -73,13 +73,13 @@ yuba_syntax::catalogue! {
     STATE_NOT_READ = error "state-not-read", "Error loading state";
     /// The new state cannot be written.
     STATE_NOT_WRITTEN = error "state-not-written", "Failed to save state";
-    /// Another program changed or removed the state while a command was using it.
+    /// Another process changed or removed the state while a command was using it.
     STATE_REPLACED = error "state-replaced", "Failed to save state";
     /// The lock of the state was lost before the state was saved.
     STATE_LOCK_LOST = error "state-lock-lost", "Failed to save state";
     /// The copy of the previous state cannot be written.
     STATE_BACKUP_NOT_WRITTEN = error "state-backup-not-written", "Failed to save state";
-    /// The lock of the state cannot be taken.
+    /// The lock of the state cannot be acquired.
     STATE_LOCK_REFUSED = error "state-lock-refused", "Error acquiring the state lock";
     /// A process ended without releasing its lock.
     STATE_LOCK_LEFT_BEHIND = warning "state-lock-left-behind", "A previous run ended without releasing its lock";
@@ -222,18 +222,18 @@ pub(crate) fn store_not_written(location: &str, error: &StoreError) -> Diagnosti
 fn what_happened(path: &Path, replaced: &Replaced) -> String {
     let path = path.display();
     match replaced {
-        Replaced::Removed => format!("Another program removed the state file {path}"),
-        Replaced::Emptied => format!("Another program emptied the state file {path}"),
+        Replaced::Removed => format!("Another process removed the state file {path}"),
+        Replaced::Emptied => format!("Another process emptied the state file {path}"),
         Replaced::Newer { serial } => format!("Another run saved serial {serial} of the state to {path}"),
         Replaced::Older { serial } => {
-            format!("Another program replaced the state file {path} with a state of serial {serial}")
+            format!("Another process replaced the state file {path} with a state of serial {serial}")
         }
-        Replaced::Other => format!("Another program replaced the state file {path} with a state of another lineage"),
+        Replaced::Other => format!("Another process replaced the state file {path} with a state of another lineage"),
         Replaced::NoState => {
-            format!("Another program replaced the state file {path} with something that is not a state")
+            format!("Another process replaced the state file {path} with a file that is not a state")
         }
         Replaced::Unreadable(error) => {
-            format!("Another program replaced the state file {path} with a file that cannot be read ({error})")
+            format!("Another process replaced the state file {path} with a file that cannot be read ({error})")
         }
     }
 }
@@ -287,14 +287,16 @@ pub fn lock_refused(location: &str, refusal: &LockRefusal) -> Diagnostic {
     let problem = Diagnostic::new(&STATE_LOCK_REFUSED, detail.trim_end());
     match refusal {
         // The lock of a file ends with its process. The lock of a server does not.
-        LockRefusal::Held { holder: Some(holder), pid: None } if holder.alive() == Alive::No => problem.hint(eco_format!(
-            "Check that no other process changes this state, then run `yuba force-unlock {}`. The next command \
+        LockRefusal::Held { holder: Some(holder), pid: None } if holder.alive() == Alive::No => {
+            problem.hint(eco_format!(
+                "Check that no other process changes this state, then run `yuba force-unlock {}`. The next command \
              completes the state if the ended process left a journal in this directory.",
-            holder.id
-        )),
+                holder.id
+            ))
+        }
         LockRefusal::Held { .. } => problem.hint(
-            "Wait until the other run has ended, or let this command wait with -lock-timeout=DURATION. With -lock=false it \
-             goes ahead without the lock, which can damage the state.",
+            "Wait until the other run has ended, or let this command wait with -lock-timeout=DURATION. -lock=false \
+             runs without the lock and can damage the state.",
         ),
         _ => problem,
     }
@@ -302,7 +304,7 @@ pub fn lock_refused(location: &str, refusal: &LockRefusal) -> Diagnostic {
 
 /// A stale lock, whose process has ended, was found and taken over.
 pub fn lock_left_behind(holder: &LockHolder) -> Diagnostic {
-    let detail = eco_format!("{} The lock was free, and this command has taken it.", holder.in_words());
+    let detail = eco_format!("{} This command acquired the free lock.", holder.in_words());
     Diagnostic::new(&STATE_LOCK_LEFT_BEHIND, detail)
 }
 
@@ -385,7 +387,7 @@ pub(crate) fn check_successor(next: &State, known: &State, saved: Saved) -> Resu
     Err(Diagnostic::new(&STATE_NOT_SUCCESSOR, detail).hint("To replace the stored state anyway, use -force."))
 }
 
-/// The same as warnings: what they are about has been worked around.
+/// The same as warnings, for problems that have been worked around.
 pub(crate) fn as_warnings(problems: Diagnostics) -> impl Iterator<Item = Diagnostic> {
     problems.into_iter().map(|problem| problem.with_severity(Severity::Warning))
 }

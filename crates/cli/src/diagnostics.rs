@@ -32,11 +32,11 @@ yuba_syntax::catalogue! {
     STANDARD_INPUT_UNREADABLE = error "standard-input-unreadable", "Failed to read file";
     /// A flag that names a backup file is used with a state that is not in a file.
     LOCAL_OPTIONS = error "local-options", "Invalid command line options: {options}";
-    /// A prompt for approval has no answer: standard input has ended, or the user pressed Ctrl-C.
+    /// A prompt for approval received no input: standard input has ended, or the user pressed Ctrl-C.
     NOT_CONFIRMED = error "not-confirmed", "Error asking for confirmation: {reason}";
-    /// The prompt of a change to the state has no answer: standard input has ended, or the user pressed Ctrl-C.
+    /// The prompt of a change to the state received no input: standard input has ended, or the user pressed Ctrl-C.
     NOT_APPROVED = error "not-approved", "Error asking for approval";
-    /// The answer to a prompt has the wrong type.
+    /// The input at a prompt has the wrong type.
     ANSWER_INVALID = error "answer-invalid", "Invalid value";
     /// The path of the current directory cannot be determined.
     CURRENT_DIRECTORY_UNKNOWN = error "current-directory-unknown", "Invalid path";
@@ -197,7 +197,8 @@ pub(crate) fn unknown_format(format: &str) -> Diagnostic {
 }
 
 pub(crate) fn annotations_with_json() -> Diagnostic {
-    let detail = "-format=github writes lines beside the text, and -json replaces the text. Use one of them.";
+    let detail =
+        "-format=github adds lines to the text output, and -json replaces the text output. Use only one of them.";
     Diagnostic::new(&ANNOTATIONS_WITH_JSON, detail)
 }
 
@@ -232,7 +233,8 @@ pub(crate) fn local_lock_not_removable() -> Diagnostic {
 }
 
 pub(crate) fn backend_flags_conflict() -> Diagnostic {
-    Diagnostic::new(&BACKEND_FLAGS_CONFLICT, "-cloud is another name of -backend.").hint("Use one of them.")
+    Diagnostic::new(&BACKEND_FLAGS_CONFLICT, "-backend and -cloud are two names of one option, and both are set.")
+        .hint("Use one of them.")
 }
 
 pub(crate) fn migration_flags_conflict() -> Diagnostic {
@@ -359,7 +361,7 @@ pub(crate) fn output_name_required() -> Diagnostic {
 pub(crate) fn output_not_found(name: &str) -> Diagnostic {
     Diagnostic::new(&OUTPUT_NOT_FOUND, "The state contains no output with this name.")
         .titled(format!("Output {} not found", quote(name)))
-        .hint("If it was added to the configuration recently, run \"yuba apply\" to store its value in the state.")
+        .hint("If the output was added to the configuration recently, run \"yuba apply\" to store its value in the state.")
 }
 
 /// Quirk: the title of a single problem contains all of it.
@@ -368,12 +370,8 @@ pub(crate) fn output_state_unreadable(problems: &Diagnostics) -> Diagnostic {
 }
 
 pub(crate) fn no_outputs() -> Diagnostic {
-    // People and scripts know this text.
-    let detail = "The state file either has no outputs defined, or all the defined outputs are empty. Please define an \
-                  output in your configuration with the `output` keyword and run `yuba refresh` for it to become \
-                  available. If you are using interpolation, please verify the interpolated value is not empty. You can \
-                  use the `yuba console` command to assist.";
-    Diagnostic::new(&NO_OUTPUTS, detail)
+    Diagnostic::new(&NO_OUTPUTS, "The root module has no outputs with a value in the state.")
+        .hint("Declare an \"output\" block and run \"yuba apply\" to store its value.")
 }
 
 pub(crate) fn raw_type_unsupported(name: &str, kind: &str) -> Diagnostic {
@@ -466,7 +464,7 @@ pub(crate) fn deleted_workspace_had_objects(name: &str) -> Diagnostic {
     Diagnostic::new(&DELETED_WORKSPACE_HAD_OBJECTS, detail).titled(format!("{} was non-empty", quote(name)))
 }
 
-/// The answer to a prompt for an argument of a backend.
+/// The input at a prompt for an argument of a backend.
 pub(crate) fn invalid_answer(reason: &str) -> Diagnostic {
     Diagnostic::new(&ANSWER_INVALID, format!("The entered value is invalid: {reason}."))
 }
@@ -480,15 +478,15 @@ pub(crate) fn options_of_local_states(options: &[&str]) -> Diagnostic {
         .hint("Remove these options, or name a local state file with -state.")
 }
 
-/// A prompt for approval without an answer.
+/// A prompt for approval without input.
 pub(crate) fn not_confirmed(reason: &str) -> Diagnostic {
-    Diagnostic::new(&NOT_CONFIRMED, "The prompt has no answer. Nothing was changed.")
+    Diagnostic::new(&NOT_CONFIRMED, "The prompt received no input. Nothing was changed.")
         .titled(format!("Error asking for confirmation: {reason}"))
         .hint("Use -force to continue without a prompt.")
 }
 
-/// The prompt of a change to the state without an answer.
+/// The prompt of a change to the state without input.
 pub(crate) fn not_approved(reason: &str) -> Diagnostic {
-    Diagnostic::new(&NOT_APPROVED, format!("The prompt has no answer: {reason}. The state is unchanged."))
+    Diagnostic::new(&NOT_APPROVED, format!("The prompt received no input: {reason}. The state is unchanged."))
         .hint("Use -auto-approve to continue without a prompt.")
 }

@@ -23,7 +23,7 @@ pub(crate) struct Page {
 }
 
 /// Environment variables of every command, for `yuba(1)` and the index of the Markdown pages.
-const ENVIRONMENT: [(&str, &str); 13] = [
+const ENVIRONMENT: [(&str, &str); 18] = [
     ("TF_CLI_ARGS", "Arguments to insert after the name of every command."),
     ("TF_CLI_ARGS_NAME", "Arguments to insert after the name of one command, for example TF_CLI_ARGS_plan."),
     ("TF_CLI_CONFIG_FILE", "The only CLI configuration file to read."),
@@ -36,7 +36,21 @@ const ENVIRONMENT: [(&str, &str); 13] = [
     ("TF_TOKEN_HOST", "Token of a host, with \"_\" for dots and \"__\" for dashes in the host name."),
     ("TF_VAR_NAME", "Value of a variable of the root module."),
     ("TF_WORKSPACE", "Workspace to use instead of the selected one."),
-    ("NO_COLOR", "Disable colors if the value is not empty."),
+    (
+        "NO_COLOR",
+        "Disable colors if the value is not empty. Of the variables for colors, the first one that applies decides.",
+    ),
+    (
+        "FORCE_COLOR",
+        "Disable colors everywhere if the value is \"false\" or \"0\". Any other value enables them in pipes and files, too.",
+    ),
+    ("CLICOLOR_FORCE", "Enable colors in pipes and files, too, unless the value is \"false\" or \"0\"."),
+    ("CLICOLOR", "Disable colors everywhere if the value is \"false\" or \"0\"."),
+    (
+        "GITHUB_ACTIONS",
+        "Enable colors in pipes and files, because logs of this service show them, and show the summary of init.",
+    ),
+    ("GITLAB_CI", "The same for logs of GitLab."),
 ];
 
 /// The options that the help of a command lists.

@@ -58,6 +58,8 @@ pub(crate) struct Terminal {
     annotations: Option<RepositoryPath>,
     /// `TF_IN_AUTOMATION`
     in_automation: bool,
+    /// Standard output goes to the log of a pipeline.
+    is_pipeline: bool,
     /// Standard output is a terminal.
     is_terminal: bool,
     /// The live display at the end of standard output.
@@ -100,6 +102,7 @@ impl Terminal {
         let in_automation = environment.get("TF_IN_AUTOMATION").is_some();
         Terminal {
             in_automation,
+            is_pipeline: colors::is_pipeline(environment),
             is_terminal: stdout.is_terminal(),
             // Runs in automation get lines even if their output is a terminal. So do runs that log to it: a log line in a frame would move
             // the frame.
@@ -271,9 +274,10 @@ impl Terminal {
         self.redraws && self.stdout.colour
     }
 
-    /// Whether a person reads standard output while the command runs.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.is_terminal && !self.in_automation
+    /// Whether standard output gets summaries with durations: it is a terminal or the log of a pipeline. Tools that compare the output of
+    /// runs read pipes and files, which get none.
+    pub(crate) fn shows_summaries(&self) -> bool {
+        self.is_pipeline || (self.is_terminal && !self.in_automation)
     }
 
     /// Whether messages about next steps are shown: a person reads them, not a pipeline.

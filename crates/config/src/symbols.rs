@@ -351,7 +351,7 @@ function "join" {
   parameter "items" {
     type        = string
     variadic    = true
-    description = "What is joined."
+    description = "Strings to join."
   }
   return = join(param.separator, param.items)
 }

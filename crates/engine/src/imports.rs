@@ -302,7 +302,7 @@ fn key(scope: &ModuleScope<'_>, expr: &Expr, warnings: &mut Diagnostics) -> Resu
     warnings.extend(found);
     let (plain, marks) = value.unmark();
     let reason = if !plain.is_known() {
-        "it is known only after apply, but has to be known when the plan is made"
+        "it is known only after apply, but must be known when the plan is made"
     } else if plain.is_null() {
         "it is null"
     } else if marks.has_sensitive() {

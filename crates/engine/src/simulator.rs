@@ -214,7 +214,7 @@ impl Simulation {
             }
         }
         if !replayed.same_content(&state) {
-            self.fail("what was recorded leads to another state");
+            self.fail("the recorded results lead to another state");
         }
         if let Err(broken) = order::check(&plan, &self.log, &self.model.dependencies()) {
             self.fail(&broken);

@@ -281,7 +281,7 @@ impl Evaluator<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Counts memory that is about to be used; says no when it is too much, with a diagnostic.
+    /// Counts memory before its use. Returns false, with a diagnostic, if the limit is exceeded.
     fn afford(&mut self, bytes: usize, span: Span) -> bool {
         self.spent = self.spent.saturating_add(bytes);
         if self.spent <= MEMORY_BUDGET {

@@ -85,7 +85,7 @@ impl Providers for Halves {
         self.unconfigured(&config.provider)
     }
     fn unconfigured(&self, _: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        unreachable!("everything is answered without a process")
+        unreachable!("calls need no process")
     }
     fn call_function(&self, callee: &Callee, name: EcoString, args: Vec<Value>) -> Answer<'_, function::Result> {
         assert!(matches!(callee, Callee::Unconfigured(provider) if provider.kind == "p") && name == "half");

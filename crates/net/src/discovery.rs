@@ -147,7 +147,7 @@ fn document(name: &Hostname, response: &Response) -> Result<Map<String, Json>, S
         other => {
             let other = other.unwrap_or("nothing");
             let reason = eco_format!(
-                "the host {name} responded with content of type {other:?} to the request for its services; it has to be \
+                "the host {name} responded with content of type {other:?} to the request for its services; it must be \
                  \"application/json\""
             );
             return Err(ServiceError::Malformed(reason));
@@ -177,7 +177,7 @@ impl Host {
             }
             _ => {
                 let name = &self.name;
-                let reason = eco_format!("the host {name} has to declare the service {service} with a JSON object");
+                let reason = eco_format!("the host {name} must declare the service {service} with a JSON object");
                 Err(ServiceError::Malformed(reason))
             }
         }

@@ -1,4 +1,4 @@
-//! A provider of objects that exist only in memory, called things, for tests and for the simulator.
+//! A provider of objects that exist only in memory, for tests and for the simulator.
 //!
 //! A [`FakeWorld`] holds the real objects: providers that are started from it change it and record their requests, in
 //! order. Attributes (`behave = "fail_create"`) or a function ([`FakeWorld::with_faults`]) inject faults.

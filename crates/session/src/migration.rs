@@ -310,7 +310,7 @@ impl<'m> Migration<'m> {
                 let (one, other) = (inspection.source.display(), inspection.destination.display());
                 let description = format!(
                     "The previous {old:?} backend has a state ({here}).\nThe newly configured {new:?} backend has another state \
-                     ({there}).\nTo compare them, look at these files. They are removed after your answer.\n\n\
+                     ({there}).\nTo compare them, look at these files. They are removed after the prompt.\n\n\
                      Previous (type {old:?}): {one}\nNew      (type {new:?}): {other}\n\n\
                      Enter \"yes\" to overwrite the state in the new backend with the previous one, \"no\" to keep the state in \
                      the new backend."

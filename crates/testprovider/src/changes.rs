@@ -235,7 +235,7 @@ impl Testing {
         })
     }
 
-    /// Things become items and items things; any object with an id can become an item.
+    /// Objects of `testing_thing` become items, and items become such objects; any object with an id can become an item.
     pub(crate) async fn move_state(
         &self,
         request: wire::MoveStateRequest,

@@ -30,7 +30,7 @@ const COOKIE: (&str, &str) =
 /// The process, from its first to its last moment.
 pub fn run() -> ExitCode {
     if std::env::var(COOKIE.0).as_deref() != Ok(COOKIE.1) {
-        complain("This is a provider for tests: it is started by a program that speaks its protocol.");
+        complain("This is a provider for tests: it is started by a tool that uses its protocol.");
         return ExitCode::from(1);
     }
     let knobs = Knobs::from_env();

@@ -379,7 +379,7 @@ pub(crate) fn decode(value: Option<&DynamicValue>, ty: &Type) -> Result<Value, D
     decoded.map_err(|why| error("Value not understood", why))
 }
 
-/// The identity of a thing, from the wire.
+/// The identity of an object, from the wire.
 pub(crate) fn decode_identity(identity: Option<&wire::IdentityData>) -> Result<Value, Diagnostic> {
     decode(identity.and_then(|identity| identity.identity_data.as_ref()), &identity_type())
 }

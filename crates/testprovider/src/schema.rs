@@ -21,9 +21,9 @@ pub(crate) struct Everything {
     pub(crate) meta: Schema,
 }
 
-/// The version of stored things; in version 0 the name was `title`.
+/// The version of stored objects; in version 0 the name was `title`.
 pub(crate) const THING_VERSION: u64 = 2;
-/// The version of stored identities of things; in version 0 the id was `thing`.
+/// The version of stored identities; in version 0 the id was `thing`.
 pub(crate) const IDENTITY_VERSION: u64 = 1;
 
 impl Everything {
@@ -50,7 +50,7 @@ impl Everything {
     }
 }
 
-/// Identity of a thing.
+/// Identity of an object.
 pub(crate) fn identity_type() -> Type {
     Type::object([("id".into(), Type::string()), ("instance".into(), Type::string())])
 }
@@ -160,7 +160,7 @@ fn data() -> BlockSchema {
 fn token() -> BlockSchema {
     BlockSchema::new([
         ("name", required()),
-        ("renew_ms", Attribute::optional(Type::number()).described("After how long it has to be renewed.")),
+        ("renew_ms", Attribute::optional(Type::number()).described("Time until it must be renewed.")),
         ("behave", text()),
         ("token", computed()),
         ("instance", computed()),

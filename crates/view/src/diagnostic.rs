@@ -418,7 +418,7 @@ mod tests {
     }
 
     fn check(code: &str, expect: &Expect) {
-        let (diagnostic, sources) = diagnostic(Severity::Error, "Bad example", "What to do.", code);
+        let (diagnostic, sources) = diagnostic(Severity::Error, "Bad example", "Do this.", code);
         expect.assert_eq(&render(&diagnostic, &Excerpts::new(&sources), Style::Plain, 78));
     }
 
@@ -442,7 +442,7 @@ mod tests {
               on main.tf line 2:
                2: b = 2
 
-            What to do.
+            Do this.
         "#]],
         );
     }
@@ -461,7 +461,7 @@ mod tests {
                3:   2,
                4: )
 
-            What to do.
+            Do this.
         "#]],
         );
     }
@@ -478,7 +478,7 @@ mod tests {
                1: b = 
                2: }
 
-            What to do.
+            Do this.
         "#]],
         );
         check(
@@ -490,7 +490,7 @@ mod tests {
               on main.tf line 1:
                1: b = 
 
-            What to do.
+            Do this.
         "#]],
         );
         check(
@@ -502,7 +502,7 @@ mod tests {
               on main.tf line 1:
                1: b =
 
-            What to do.
+            Do this.
         "#]],
         );
         check(
@@ -511,7 +511,7 @@ mod tests {
 
             Error: Bad example
 
-            What to do.
+            Do this.
         "#]],
         );
     }
@@ -527,7 +527,7 @@ mod tests {
               on main.tf line 2, in resource "a" "b\"c":
                2:   b = 2
 
-            What to do.
+            Do this.
         "#]],
         );
         check(
@@ -539,7 +539,7 @@ mod tests {
               on main.tf line 2:
                2: locals {
 
-            What to do.
+            Do this.
         "#]],
         );
         check(
@@ -552,7 +552,7 @@ mod tests {
                2:   b = 
                3: }
 
-            What to do.
+            Do this.
         "#]],
         );
         check(
@@ -564,7 +564,7 @@ mod tests {
               on main.tf line 4:
                4: x = 2
 
-            What to do.
+            Do this.
         "#]],
         );
     }
@@ -695,7 +695,7 @@ mod tests {
               on main.tf line 1:
                1: a = "␛[31m��" # ␍ x
 
-            What to do.
+            Do this.
         "#]],
         );
         assert_eq!(visible("a\tb\r\nc\x07"), "a\tb\nc␇");

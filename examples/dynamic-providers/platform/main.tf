@@ -6,7 +6,7 @@ variable "regions" {
 }
 
 variable "retired" {
-  description = "Regions that are on their way out: nothing new there, but what exists has to be destroyed."
+  description = "Regions to remove: no objects are created there, and existing objects are destroyed."
   type        = set(string)
   default     = []
 }

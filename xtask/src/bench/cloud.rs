@@ -10,6 +10,9 @@ use super::tool::{Scratch, release_build};
 /// The source address of the provider for tests, and the version it is offered as.
 const SOURCE: (&str, &str) = ("yuba/testing", "1.0.0");
 
+/// The fact with the settings of the provider.
+pub(super) const SETTINGS: &str = "Provider of the cloud configurations";
+
 /// Size and speed of the provider.
 pub(super) const ENV: [(&str, &str); 5] = [
     ("TESTING_TYPES", "1300"),
@@ -63,7 +66,7 @@ pub(super) fn offer(scratch: &Scratch, built: Option<&Path>) -> Result<(), Strin
 /// Measures both configurations.
 pub(super) fn measure(run: &mut Run<'_>) -> Result<(), String> {
     let settings: Vec<String> = ENV.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    run.fact("Provider of the cloud configurations", &settings.join(" "));
+    run.fact(SETTINGS, &settings.join(" "));
     let cycles = if run.options.quick { 1 } else { 2 };
     for (name, _) in CLOUD {
         run.part(&Part { name, size: 0, files: files(name), steps: WITH_PROVIDERS.into(), env: &ENV, cycles })?;

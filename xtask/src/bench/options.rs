@@ -1,8 +1,9 @@
 //! Arguments of the benchmark.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::shapes::SHAPES;
+use crate::tidy::root;
 
 const USAGE: &str = "\
 usage: cargo xtask bench [--peer PATH] [--bin PATH] [OPTIONS]
@@ -105,21 +106,32 @@ impl Options {
     }
 }
 
-/// The command line that repeats a run: with the peer that is on the path, and without other paths of this machine.
+/// The command line that repeats a run. Files for results are not part of it. Executables are named by their path in the sources,
+/// and others by their name, which the shell looks up.
 fn command(args: &[String]) -> String {
     let mut words = vec!["cargo xtask bench".to_owned()];
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--bin" | "--test-provider" | "--json" | "--compare" => drop(args.next()),
-            "--peer" => {
-                args.next();
-                words.push("--peer $(command -v tofu)".to_owned());
+            "--json" | "--compare" => drop(args.next()),
+            "--bin" | "--test-provider" | "--peer" => {
+                words.push(arg.clone());
+                words.extend(args.next().map(|path| executable(Path::new(path))));
             }
             _ => words.push(arg.clone()),
         }
     }
     words.join(" ")
+}
+
+/// An executable as a word of a command line, without directories of this machine.
+fn executable(path: &Path) -> String {
+    let inside = if path.is_relative() { Some(path) } else { path.strip_prefix(root()).ok() };
+    match (inside, path.file_name()) {
+        (Some(inside), _) => inside.display().to_string(),
+        (None, Some(name)) => format!("$(command -v {})", name.display()),
+        (None, None) => path.display().to_string(),
+    }
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
@@ -150,7 +162,13 @@ mod tests {
         assert!(options.publish && options.peer.is_some());
         assert_eq!(
             options.command,
-            "cargo xtask bench --quick --peer $(command -v tofu) --sizes 500,100 --shapes flat --publish"
+            "cargo xtask bench --quick --bin $(command -v yuba) --peer $(command -v tofu) --sizes 500,100 --shapes flat --publish"
+        );
+        let inside = root().join("target/release/yuba").display().to_string();
+        let options = parse(&format!("--bin {inside} --test-provider target/debug/provider --json results.json"));
+        assert_eq!(
+            options.map(|options| options.command).as_deref(),
+            Ok("cargo xtask bench --bin target/release/yuba --test-provider target/debug/provider")
         );
     }
 

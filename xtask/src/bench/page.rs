@@ -127,10 +127,7 @@ fn exponents(results: &Results, shape: &str) -> String {
 
 fn clouds(page: &mut String, results: &Results) {
     if cloud::CLOUD.iter().any(|(part, _)| results.of(part).next().is_some()) {
-        page.push_str(
-            "## Public modules with a large provider\n\nThe provider for tests of this repository serves a generated schema of 1,300 resource types with deep nested\n\
-             blocks, starts slowly, and holds 300 MB of memory. **processes** are those that the command has started.\n\n",
-        );
+        page.push_str(&large_provider(results));
         image(page, results, "cloud", "Time with a large provider");
         for (part, about) in cloud::CLOUD {
             let _ = writeln!(page, "### {part}\n\n{about}\n");
@@ -148,6 +145,28 @@ fn clouds(page: &mut String, results: &Results) {
         page.push_str(&provider_table(results.of("estate")));
         page.push('\n');
     }
+}
+
+/// The introduction of the configurations of the cloud, with the settings of the provider in this run.
+fn large_provider(results: &Results) -> String {
+    let settings = results.facts.iter().find(|(fact, _)| fact == cloud::SETTINGS).map_or("", |(_, value)| value);
+    let number = |name: &str| {
+        let found = settings.split(' ').find_map(|setting| setting.strip_prefix(name)?.strip_prefix('='));
+        found.and_then(|value| value.parse().ok()).map(count)
+    };
+    let mut text =
+        "## Public modules with a large provider\n\nThe provider is the one that tests of this repository use."
+            .to_owned();
+    let mut add = |name: &str, before: &str, after: &str| {
+        if let Some(number) = number(name) {
+            let _ = write!(text, " {before} {number} {after}");
+        }
+    };
+    add("TESTING_TYPES", "Its generated schema has", "resource types with deep nested\nblocks.");
+    add("TESTING_START_MS", "Each process waits", "ms when it starts.");
+    add("TESTING_CALL_MS", "Each operation takes", "ms.");
+    add("TESTING_MEMORY_MB", "Each process holds", "MB of memory in addition\nto its schema.");
+    text + " **processes** is the number of processes that the command has started.\n\n"
 }
 
 fn losses(page: &mut String, results: &Results) {
@@ -294,6 +313,17 @@ mod tests {
         }
         assert!(!page.contains("estate of published\nproviders` "), "parts that were not measured are left out");
         assert!(!page.contains("## Estate") && !page.contains("## Formatting"));
+    }
+
+    #[test]
+    fn the_large_provider_is_described_by_the_settings_of_the_run() {
+        let mut results = results();
+        results.facts.push((cloud::SETTINGS.to_owned(), "TESTING_TYPES=1200 TESTING_MEMORY_MB=70".to_owned()));
+        let page = page(&results);
+        for wanted in ["has 1,200 resource types", "holds 70 MB of memory"] {
+            assert!(page.contains(wanted), "{wanted}\n{page}");
+        }
+        assert!(!page.contains("ms when it starts"), "{page}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::chart::tool_name;
 use super::measure::Figure;
-use super::results::{OURS, PEER, Results, Row};
+use super::results::{Losses, OURS, PEER, Results, Row};
 use super::statistics::{Shown, count, megabytes, ratio, seconds};
 
 /// The line before the table.
@@ -47,19 +47,20 @@ pub(super) fn table(results: &Results) -> String {
         let n = count(size as u64);
         let row = |step| results.row("flat", size, step);
         add(&format!("`plan` of {n} resources"), row("plan"), wall, seconds);
+        add(&format!("`plan` of {n} resources, cpu time"), row("plan"), cpu, seconds);
         add(&format!("`plan` of {n} resources, memory"), row("plan"), |sample| sample.memory, megabytes);
         add(&format!("`apply` of {n} resources"), row("apply"), wall, seconds);
+        add(&format!("`apply` of {n} resources, cpu time"), row("apply"), cpu, seconds);
     }
     add("`plan` of a Kubernetes cluster with a large provider", results.row("kubernetes", 0, "plan"), wall, seconds);
     add("the same, cpu time without the provider", results.row("kubernetes", 0, "plan"), cpu, seconds);
     if let (Some(ours), Some(peer)) = (results.losses.get(OURS), results.losses.get(PEER)) {
-        let shown = |lost: &super::results::Losses| format!("{} of {}", count(lost.unnamed), count(lost.finished));
-        let _ = writeln!(
-            text,
-            "| finished operations that are lost after `kill -9` | {} | {} | |",
-            shown(ours),
-            shown(peer)
-        );
+        let mut add = |about: &str, part: fn(&Losses) -> u64| {
+            let shown = |losses| format!("{} of {}", count(part(losses)), count(losses.finished));
+            let _ = writeln!(text, "| {about} | {} | {} | |", shown(ours), shown(peer));
+        };
+        add("finished operations missing in the state after `kill -9`", |losses| losses.lost);
+        add("of these not reported by the next command", |losses| losses.unnamed);
     }
     text
 }
@@ -89,7 +90,15 @@ mod tests {
                 && !written.contains("old")
         );
         assert!(written.contains("| `plan` of 1,000 resources | 100 ms | 2.0 s | 20 |"), "{written}");
-        assert!(written.contains("| finished operations that are lost after `kill -9` | 1 of 300 | 50 of 300 | |"));
+        assert!(written.contains("| `plan` of 1,000 resources, cpu time | 100 ms | 2.0 s | 20 |"), "{written}");
+        assert!(
+            written.contains("| finished operations missing in the state after `kill -9` | 2 of 300 | 100 of 300 | |"),
+            "{written}"
+        );
+        assert!(
+            written.contains("| of these not reported by the next command | 1 of 300 | 50 of 300 | |"),
+            "{written}"
+        );
         assert!(written.contains("on 2 x Test CPU."));
         assert_eq!(with_table(&written, &results()).as_deref(), Some(written.as_str()));
         assert_eq!(with_table("# Title\n", &results()), None);

@@ -46,12 +46,13 @@ const STARTUP: [Step; 5] = [
 const FORMAT: [Step; 1] = [Step { code: 3, ..step("fmt -check", &["fmt", "-check", "-recursive"], None) }];
 
 /// Steps of configurations with resources.
-pub(super) const LIFE: [Step; 7] = [
+pub(super) const LIFE: [Step; 8] = [
     step("validate", &["validate"], None),
     step("plan", &["plan", "-out=saved.plan"], None),
     step("show -json", &["show", "-json", "saved.plan"], Some("plan")),
     step("apply", &["apply", "-auto-approve"], None),
     step("plan, no changes", &["plan"], Some("apply")),
+    step("plan, no changes, no refresh", &["plan", "-refresh=false"], Some("apply")),
     step("state list", &["state", "list"], Some("apply")),
     step("destroy", &["destroy", "-auto-approve"], Some("apply")),
 ];
@@ -63,7 +64,7 @@ const EXPRESSIONS: [Step; 3] = [
 ];
 
 /// Steps with providers that are installed first. The first validation finds no cache of schemas.
-pub(super) const WITH_PROVIDERS: [Step; 8] = [
+pub(super) const WITH_PROVIDERS: [Step; 9] = [
     step("init", &["init"], None),
     step("init, installed", &["init"], Some("init")),
     step("validate, first", &["validate"], Some("init")),
@@ -71,6 +72,7 @@ pub(super) const WITH_PROVIDERS: [Step; 8] = [
     step("plan", &["plan", "-out=saved.plan"], Some("init")),
     step("apply", &["apply", "-auto-approve"], Some("init")),
     step("plan, no changes", &["plan"], Some("apply")),
+    step("plan, no changes, no refresh", &["plan", "-refresh=false"], Some("apply")),
     step("destroy", &["destroy", "-auto-approve"], Some("apply")),
 ];
 
@@ -100,7 +102,10 @@ pub(super) fn run(options: &Options) -> Result<Results, String> {
     let scratch = Scratch::new()?;
     scratch.write_cli_config()?;
     let versions = tools.iter().map(|tool| (tool.name.to_owned(), tool.version.clone())).collect();
-    let facts = machine::facts(scratch.path());
+    let mut facts = machine::facts(scratch.path());
+    for tool in &tools {
+        facts.push((format!("SHA-256 of {}", tool.title()), tool.checksum.clone()));
+    }
     let results = Results { facts, command: options.command.clone(), versions, ..Results::default() };
     let mut run = Run { options, tools, scratch, results, start: Instant::now() };
     // Builds are not part of the time of the run.
@@ -209,7 +214,7 @@ impl Run<'_> {
 
     /// A working directory for a tool, initialized unless that is measured.
     fn home(&mut self, tool: usize, part: &Part<'_>) -> Result<(PathBuf, Env), String> {
-        let Some(tool) = self.tools.get(tool) else { return Err("there is no such tool".to_owned()) };
+        let Some(tool) = self.tools.get(tool) else { return Err(format!("tool {tool} does not exist")) };
         let directory = self.scratch.directory(&format!("{}-{}", part.name, tool.name), &part.files)?;
         let env = self.scratch.env(&directory, part.env);
         let measured = part.steps.iter().any(|step| step.name == "init" || step.name.starts_with("fmt"));

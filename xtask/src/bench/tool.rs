@@ -8,6 +8,7 @@ use std::process::Command;
 use super::options::Options;
 use super::results::{OURS, PEER};
 use super::shapes::ConfigFile;
+use crate::release::sha256;
 use crate::tidy::root;
 
 /// An executable to measure.
@@ -15,6 +16,8 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) path: PathBuf,
     pub(super) version: String,
+    /// Of the executable: a version does not identify a build.
+    pub(super) checksum: String,
 }
 
 /// Variables of commands.
@@ -31,7 +34,13 @@ impl Tool {
         let json: serde_json::Value = json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
         let version = ["yuba_version", "version", "terraform_version"].iter().find_map(|name| json[name].as_str());
         let version = version.ok_or_else(|| format!("{}: `version -json` reports no version", path.display()))?;
-        Ok(Tool { name, version: version.to_owned(), path })
+        let content = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Tool { name, version: version.to_owned(), checksum: sha256(&content), path })
+    }
+
+    /// Its name for readers.
+    pub(super) fn title(&self) -> &'static str {
+        if self.name == OURS { "Yuba" } else { "OpenTofu" }
     }
 
     /// The tools of a run, ours first.

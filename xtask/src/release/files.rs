@@ -37,7 +37,7 @@ impl PackedFile {
 }
 
 /// The checksum of a file, as `sha256sum` prints it.
-pub(super) fn sha256(content: &[u8]) -> String {
+pub(crate) fn sha256(content: &[u8]) -> String {
     hex(&Sha256::digest(content))
 }
 

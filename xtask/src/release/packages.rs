@@ -22,12 +22,14 @@ pub(super) struct Request {
     /// An executable that exists. None builds one.
     pub(super) binary: Option<PathBuf>,
     pub(super) output: PathBuf,
+    /// The address where the files will be published. Empty if it is unknown.
+    pub(super) url: String,
 }
 
 impl Request {
     /// A request for the executable of a target that is yet to be built.
     pub(super) fn new(target: String, output: PathBuf) -> Request {
-        Request { target, binary: None, output }
+        Request { target, binary: None, output, url: String::new() }
     }
 }
 
@@ -56,6 +58,7 @@ pub(super) fn build(request: &Request) -> Result<Vec<String>, String> {
         (format!("{top}.cdx.json"), bill.map_err(|error| error.to_string())?.into_bytes()),
         ("THIRD-PARTY-LICENSES.txt".to_owned(), licences.into_bytes()),
     ];
+    written.extend(scripts(&version, &request.url)?);
     if let Some(architecture) = debian_architecture(target) {
         let files = as_debian(&files, &copyright()?);
         let control = control(&version, architecture, &depends, &files);
@@ -66,6 +69,29 @@ pub(super) fn build(request: &Request) -> Result<Vec<String>, String> {
     }
     write_checksums(&request.output)?;
     Ok(written.into_iter().map(|(name, _)| name).chain([CHECKSUMS.to_owned()]).collect())
+}
+
+/// Files that pipelines download from a release: the script that installs it, with its defaults, and the template for GitLab.
+fn scripts(version: &str, url: &str) -> Result<[(String, Vec<u8>); 2], String> {
+    let script = installer(&read("packaging/install.sh")?, version, url)?;
+    let template = read("packaging/gitlab-ci.yml")?;
+    Ok([("install.sh".to_owned(), script.into_bytes()), ("gitlab-ci.yml".to_owned(), template.into_bytes())])
+}
+
+/// The script that installs a release, with its defaults.
+fn installer(script: &str, version: &str, url: &str) -> Result<String, String> {
+    if url.contains(|character: char| character.is_control() || character.is_whitespace() || character == '\'') {
+        return Err(format!("{url:?} is not an address"));
+    }
+    let mut script = script.to_owned();
+    for (name, value) in [("version", version), ("url", url)] {
+        let line = format!("\ndefault_{name}=''\n");
+        if script.matches(&line).count() != 1 {
+            return Err(format!("packaging/install.sh: the line {:?} is missing", line.trim()));
+        }
+        script = script.replace(&line, &format!("\ndefault_{name}='{value}'\n"));
+    }
+    Ok(script)
 }
 
 /// Builds the executable of a target.
@@ -178,7 +204,18 @@ fn write_checksums(directory: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::super::files::PackedFile;
-    use super::{control, depends, rfc3339};
+    use super::{control, depends, installer, rfc3339};
+
+    #[test]
+    fn a_released_script_has_defaults() {
+        let script = "set -eu\ndefault_url=''\ndefault_version=''\nrest\n";
+        let released = installer(script, "0.2.0", "https://example.com/yuba/0.2.0");
+        let expected = "set -eu\ndefault_url='https://example.com/yuba/0.2.0'\ndefault_version='0.2.0'\nrest\n";
+        assert_eq!(released.as_deref(), Ok(expected));
+        assert!(installer(script, "0.2.0", "https://example.com/'; rm -r ~").is_err());
+        assert!(installer("set -eu\n", "0.2.0", "").is_err());
+        assert!(super::scripts("0.2.0", "").is_ok());
+    }
 
     #[test]
     fn times_are_written_in_utc() {

@@ -1,66 +1,27 @@
 //! Verification of packages: each is installed in a clean directory, used and removed, with nothing of this machine but a shell
 //! and system programs.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::files::sha256;
 use super::packages::CHECKSUMS;
+use super::shells::{SHELLS, Shell};
 use super::{changelog, host, read};
 use crate::tidy::root;
 
-/// A configuration, and the state that OpenTofu 1.12 has written for it.
-const EXISTING: [(&str, &str); 2] = [
-    (
-        "main.tf",
-        "variable \"name\" {\n  default = \"example\"\n}\n\nresource \"terraform_data\" \"example\" {\n  input = var.name\n}\n\noutput \"name\" {\n  \
-         value = terraform_data.example.output\n}\n",
-    ),
-    (
-        "terraform.tfstate",
-        r#"{
-  "version": 4,
-  "terraform_version": "1.12.0",
-  "serial": 2,
-  "lineage": "8a3ea5d7-7a4e-4a57-4ddb-24f0b3f2a1c5",
-  "outputs": {
-    "name": {
-      "value": "example",
-      "type": "string"
-    }
-  },
-  "resources": [
-    {
-      "mode": "managed",
-      "type": "terraform_data",
-      "name": "example",
-      "provider": "provider[\"terraform.io/builtin/terraform\"]",
-      "instances": [
-        {
-          "schema_version": 0,
-          "attributes": {
-            "id": "0e0d6f3c-9d0c-5c39-8c3b-2f5e1b1ad0a1",
-            "input": {
-              "value": "example",
-              "type": "string"
-            },
-            "output": {
-              "value": "example",
-              "type": "string"
-            },
-            "triggers_replace": null
-          },
-          "sensitive_attributes": []
-        }
-      ]
-    }
-  ],
-  "check_results": null
-}
-"#,
-    ),
-];
+/// The configuration of a directory that OpenTofu has applied.
+const EXISTING: &str = "variable \"name\" {\n  default = \"example\"\n}\n\nresource \"terraform_data\" \"example\" {\n  input = var.name\n}\n\n\
+                        output \"name\" {\n  value = terraform_data.example.output\n}\n";
+
+/// The largest size of the executable, in bytes.
+const LARGEST: u64 = 30_000_000;
+
+/// Directories of programs in the clean environment.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// Verifies the checksums of a directory, and the packages in it that this machine can run.
 pub(super) fn run(directory: &Path) -> Result<String, String> {
@@ -73,9 +34,12 @@ pub(super) fn run(directory: &Path) -> Result<String, String> {
         let found = name.strip_prefix(&start).and_then(|rest| rest.strip_suffix(".tar.gz"));
         found.is_some_and(|found| found == target || found == target.replace("-gnu", "-musl"))
     };
-    let mut verified = Vec::new();
+    let (mut verified, mut skipped) = (Vec::new(), BTreeSet::new());
     for name in names.iter().filter(|name| is_native(name)) {
-        Trial::new(&format!("tarball-{}", verified.len()))?.tarball(&directory.join(name), &version)?;
+        let mut trial = Trial::new(&format!("tarball-{}", verified.len()))?;
+        trial.tarball(&directory.join(name), &version)?;
+        trial.script(directory, name, &version)?;
+        skipped.append(&mut trial.skipped);
         verified.push(name.clone());
     }
     let debian = match std::env::consts::ARCH {
@@ -83,15 +47,17 @@ pub(super) fn run(directory: &Path) -> Result<String, String> {
         _ => "amd64",
     };
     for name in names.iter().filter(|name| name.ends_with(&format!("_{debian}.deb"))) {
-        match has("dpkg") {
-            true => Trial::new("deb")?.debian_package(&directory.join(name), &version)?,
-            false => verified.push("not the Debian package, because dpkg is missing:".to_owned()),
+        let mut trial = Trial::new("deb")?;
+        if trial.has("dpkg")? {
+            trial.debian_package(&directory.join(name), &version)?;
+            verified.push(name.clone());
         }
-        verified.push(name.clone());
+        skipped.append(&mut trial.skipped);
     }
+    let skipped: String = skipped.iter().map(|tool| format!("\nrelease: skipped what requires {tool}")).collect();
     match verified.is_empty() {
         true => Err(format!("{}: no package of version {version} for {target}", directory.display())),
-        false => Ok(format!("release: verified {} checksums and {}", names.len(), verified.join(", "))),
+        false => Ok(format!("release: verified {} checksums and {}{skipped}", names.len(), verified.join(", "))),
     }
 }
 
@@ -111,13 +77,16 @@ fn check_sums(directory: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn has(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+/// The path of an executable in a list of directories.
+fn found(program: &str, directories: &OsStr) -> Option<PathBuf> {
+    std::env::split_paths(directories).map(|directory| directory.join(program)).find(|path| path.is_file())
 }
 
 /// A clean directory: home directory, prefix and projects. It is removed at the end.
 struct Trial {
     top: PathBuf,
+    /// Missing tools.
+    skipped: BTreeSet<String>,
 }
 
 impl Drop for Trial {
@@ -131,11 +100,29 @@ impl Trial {
         let top = std::env::temp_dir().join(format!("yuba-release-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&top);
         fs::create_dir_all(top.join("home")).map_err(|error| format!("{}: {error}", top.display()))?;
-        Ok(Trial { top })
+        Ok(Trial { top, skipped: BTreeSet::new() })
+    }
+
+    /// Whether a tool exists. Fails if it is missing and `YUBA_REQUIRE` lists it.
+    fn has(&mut self, tool: &str) -> Result<bool, String> {
+        Ok(self.tool(tool, OsStr::new(PATH))?.is_some())
+    }
+
+    /// The path of a tool. None is recorded as skipped.
+    fn tool(&mut self, tool: &str, directories: &OsStr) -> Result<Option<PathBuf>, String> {
+        let path = found(tool, directories);
+        if path.is_none() {
+            let required = std::env::var("YUBA_REQUIRE").unwrap_or_default();
+            if required.split(',').any(|listed| listed == tool) {
+                return Err(format!("release: {tool} is required by YUBA_REQUIRE and missing"));
+            }
+            self.skipped.insert(tool.to_owned());
+        }
+        Ok(path)
     }
 
     /// Installs, uses and removes a tarball.
-    fn tarball(&self, package: &Path, version: &str) -> Result<(), String> {
+    fn tarball(&mut self, package: &Path, version: &str) -> Result<(), String> {
         let prefix = self.directory("prefix")?;
         self.succeed(&self.top, "tar", &["-xzf", &shown(package), "--strip-components=1", "-C", &shown(&prefix)])?;
         self.installed(&prefix, version)?;
@@ -148,8 +135,42 @@ impl Trial {
         self.is_empty(&prefix)
     }
 
+    /// Installs a tarball with the script of the release, from the directory instead of a server. Neither a changed package nor an
+    /// unknown version is installed.
+    fn script(&mut self, packages: &Path, name: &str, version: &str) -> Result<(), String> {
+        if !self.has("curl")? {
+            return Ok(());
+        }
+        let served = self.directory("served")?;
+        for file in ["install.sh", CHECKSUMS, name] {
+            fs::copy(packages.join(file), served.join(file)).map_err(|error| format!("{file}: {error}"))?;
+        }
+        let (script, url) = (shown(&served.join("install.sh")), format!("file://{}", served.display()));
+        let target = name.strip_prefix(&format!("yuba-{version}-")).and_then(|rest| rest.strip_suffix(".tar.gz"));
+        let target = format!("YUBA_TARGET={}", target.unwrap_or_default());
+        let install = |version: &str, prefix: &str| {
+            self.succeed(&self.top, "env", &[&target, "sh", &script, &url, version, prefix])
+        };
+        let installed = install(version, "by-script")?;
+        expect(installed.starts_with(&format!("Yuba v{version}\n")), "install.sh", &installed)?;
+        // The version is in the script. The prefix defaults to a directory of the user.
+        self.succeed(&self.top, "env", &[&target, "sh", &script, &url])?;
+        expect(self.top.join("home/.local/bin/yuba").is_file(), "the default of install.sh", "bin/yuba is missing")?;
+        fs::remove_dir_all(self.top.join("home/.local")).map_err(|error| error.to_string())?;
+        let fails = |version: &str, words: &str| match install(version, "refused") {
+            Ok(output) => Err(format!("release: install.sh installed a package that it must refuse\n{output}")),
+            Err(reason) => expect(reason.contains(words), "the error of install.sh", &reason),
+        };
+        fails("0.0.0", "lists no package of version 0.0.0")?;
+        super::write(&served.join(name), b"changed")?;
+        fails(version, &format!("the checksum of {name} differs"))?;
+        fs::remove_file(served.join(name)).map_err(|error| error.to_string())?;
+        fails(version, "failed to download")?;
+        expect(!self.top.join("refused").exists(), "a refused package", "files were installed")
+    }
+
     /// Installs, uses and removes a Debian package with a database of packages of its own. Its dependencies are not checked.
-    fn debian_package(&self, package: &Path, version: &str) -> Result<(), String> {
+    fn debian_package(&mut self, package: &Path, version: &str) -> Result<(), String> {
         let system = self.directory("system")?;
         for path in ["var/lib/dpkg/info", "var/lib/dpkg/updates"] {
             self.directory(&format!("system/{path}"))?;
@@ -172,11 +193,14 @@ impl Trial {
     }
 
     /// Uses everything below a prefix: the binary, completion, a man page, the tour and a directory of OpenTofu.
-    fn installed(&self, prefix: &Path, version: &str) -> Result<(), String> {
+    fn installed(&mut self, prefix: &Path, version: &str) -> Result<(), String> {
         let program = shown(&prefix.join("bin/yuba"));
         let shown_version = self.succeed(&self.top, &program, &["version"])?;
         expect(shown_version.lines().next() == Some(&format!("Yuba v{version}")), "version", &shown_version)?;
+        let size = fs::metadata(&program).map_err(|error| format!("{program}: {error}"))?.len();
+        expect(size <= LARGEST, "the size of the executable", &format!("{size} bytes, the limit is {LARGEST}"))?;
         self.completion(prefix)?;
+        self.completion_of_startup_files(prefix, &program)?;
         self.man_page(prefix)?;
         self.tour(&program)?;
         self.existing_directory(&program)?;
@@ -188,33 +212,66 @@ impl Trial {
         Ok(())
     }
 
-    fn completion(&self, prefix: &Path) -> Result<(), String> {
-        let zsh = [prefix.join("share/zsh/site-functions/_yuba"), prefix.join("share/zsh/vendor-completions/_yuba")];
-        let [bash, fish] = ["share/bash-completion/completions/yuba", "share/fish/vendor_completions.d/yuba.fish"]
-            .map(|path| prefix.join(path));
-        expect(zsh.iter().any(|path| path.is_file()) && fish.is_file(), "completion", "a script is missing")?;
-        if !has("bash") {
-            return Ok(());
+    /// The scripts of the package, in each shell.
+    fn completion(&mut self, prefix: &Path) -> Result<(), String> {
+        for shell in &SHELLS {
+            let script = shell.installed(prefix);
+            let script = script.ok_or_else(|| format!("release: the completion for {} is missing", shell.name))?;
+            if self.has(shell.name)? {
+                self.completes(prefix, shell, &shell.with_script(&script))?;
+            }
         }
-        let script = format!(
-            "export PATH={}:$PATH; source {}; function=$(complete -p yuba | sed 's/.*-F \\([^ ]*\\).*/\\1/'); COMP_WORDS=(yuba pla); COMP_CWORD=1; \
-             COMP_LINE='yuba pla'; COMP_POINT=8; $function yuba pla yuba; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            shown(&prefix.join("bin")),
-            shown(&bash)
-        );
-        let completed = self.succeed(&self.top, "bash", &["--norc", "-c", &script])?;
-        expect(completed.split_whitespace().any(|word| word == "plan"), "completion in bash", &completed)
+        Ok(())
     }
 
-    fn man_page(&self, prefix: &Path) -> Result<(), String> {
-        let man = prefix.join("share/man");
-        let exists = man.join("man1/yuba-plan.1").is_file() || man.join("man1/yuba-plan.1.gz").is_file();
-        expect(exists, "man pages", "yuba-plan.1 is missing")?;
-        if !has("man") {
-            return Ok(());
+    /// `-install-autocomplete` changes startup files so that each shell completes, and `-uninstall-autocomplete` restores them.
+    fn completion_of_startup_files(&mut self, prefix: &Path, program: &str) -> Result<(), String> {
+        let home = self.top.join("home");
+        let own = "# a line of the user\n";
+        for shell in &SHELLS {
+            let file = home.join(shell.startup);
+            match shell.name {
+                "fish" => fs::create_dir_all(home.join(".config/fish")).map_err(|error| error.to_string())?,
+                _ => super::write(&file, own.as_bytes())?,
+            }
         }
-        let page = self.succeed(&self.top, "man", &["-P", "cat", "-M", &shown(&man), "yuba-plan"])?;
-        expect(page.contains("-out"), "the man page of plan", &page)
+        self.succeed(&self.top, program, &["-install-autocomplete"])?;
+        for shell in &SHELLS {
+            expect(home.join(shell.startup).is_file(), "-install-autocomplete", shell.startup)?;
+            if self.has(shell.name)? {
+                self.completes(prefix, shell, &shell.with_startup_file())?;
+            }
+        }
+        self.succeed(&self.top, program, &["-uninstall-autocomplete"])?;
+        for shell in &SHELLS {
+            let text = fs::read_to_string(home.join(shell.startup)).unwrap_or_default();
+            expect(text == if shell.name == "fish" { "" } else { own }, "-uninstall-autocomplete", &text)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that a shell completes the name of a command.
+    fn completes(&self, prefix: &Path, shell: &Shell, script: &str) -> Result<(), String> {
+        let path = format!("PATH={}:{PATH}", shown(&prefix.join("bin")));
+        let start = [&[path.as_str(), "TERM=dumb", shell.name], shell.flags, &[script]].concat();
+        let completed = self.succeed(&self.top, "env", &start)?;
+        expect(completed.contains("workspace"), &format!("completion in {}", shell.name), &completed)
+    }
+
+    fn man_page(&mut self, prefix: &Path) -> Result<(), String> {
+        let man = prefix.join("share/man");
+        let pages = [man.join("man1/yuba-plan.1"), man.join("man1/yuba-plan.1.gz")];
+        let page = pages.iter().find(|page| page.is_file()).ok_or("release: the man page of plan is missing")?;
+        for (program, arguments) in [
+            ("man", ["-P", "cat", "-M", &shown(&man), "yuba-plan"].as_slice()),
+            ("mandoc", &["-T", "utf8", &shown(page)]),
+        ] {
+            if self.has(program)? {
+                let text = self.succeed(&self.top, program, arguments)?.replace('\u{8}', "");
+                expect(text.contains("YUBA-PLAN(1)"), &format!("the man page of plan in {program}"), &text)?;
+            }
+        }
+        Ok(())
     }
 
     fn tour(&self, program: &str) -> Result<(), String> {
@@ -230,17 +287,26 @@ impl Trial {
         expect(!tour.join("site/index.html").is_file(), "destroying the tour", "site/index.html still exists")
     }
 
-    fn existing_directory(&self, program: &str) -> Result<(), String> {
+    /// A directory that OpenTofu has applied: no changes, a change, and back to OpenTofu, which finds no changes.
+    fn existing_directory(&mut self, program: &str) -> Result<(), String> {
+        let directories = std::env::var_os("PATH").unwrap_or_default();
+        let Some(tofu) = self.tool("tofu", &directories)? else { return Ok(()) };
+        let tofu = tofu.display().to_string();
         let project = self.directory("existing")?;
-        for (name, text) in EXISTING {
-            super::write(&project.join(name), text.as_bytes())?;
-        }
+        super::write(&project.join("main.tf"), EXISTING.as_bytes())?;
+        self.succeed(&project, &tofu, &["init"])?;
+        self.succeed(&project, &tofu, &["apply", "-auto-approve"])?;
+        let lineage =
+            |text: String| text.split("\"lineage\": ").nth(1).map(|rest| rest[..40.min(rest.len())].to_owned());
+        let state = || fs::read_to_string(project.join("terraform.tfstate")).map_err(|error| error.to_string());
+        let before = lineage(state()?);
         self.succeed(&project, program, &["init"])?;
         self.succeed(&project, program, &["plan", "-detailed-exitcode"])?;
         let applied = self.succeed(&project, program, &["apply", "-auto-approve", "-var=name=other"])?;
         expect(applied.contains("0 added, 1 changed, 0 destroyed"), "an existing directory", &applied)?;
-        let state = fs::read_to_string(project.join("terraform.tfstate")).map_err(|error| error.to_string())?;
-        expect(state.contains("8a3ea5d7-7a4e-4a57-4ddb-24f0b3f2a1c5"), "the lineage of the state", &state)
+        expect(before.is_some() && before == lineage(state()?), "the lineage of the state", &state()?)?;
+        self.succeed(&project, &tofu, &["plan", "-detailed-exitcode", "-var=name=other"])?;
+        Ok(())
     }
 
     fn directory(&self, name: &str) -> Result<PathBuf, String> {
@@ -268,10 +334,7 @@ impl Trial {
     fn succeed(&self, directory: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(directory).env_clear();
-        command
-            .env("HOME", self.top.join("home"))
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
-            .env("LC_ALL", "C");
+        command.env("HOME", self.top.join("home")).env("PATH", PATH).env("LC_ALL", "C");
         let Output { status, stdout, stderr } = command.output().map_err(|error| format!("{program}: {error}"))?;
         let text = String::from_utf8_lossy(&stdout).into_owned();
         match status.success() {
@@ -291,8 +354,8 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn expect(holds: bool, what: &str, output: &str) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(format!("release: {what} is not as expected:\n{output}")) }
+fn expect(is_met: bool, what: &str, output: &str) -> Result<(), String> {
+    if is_met { Ok(()) } else { Err(format!("release: {what} is not as expected:\n{output}")) }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ yuba_syntax::catalogue! {
     AZURE_ARGUMENT_INVALID = error "azure-argument-invalid", "Invalid backend configuration argument";
     /// An argument of the `azurerm` backend is deprecated.
     AZURE_ARGUMENT_DEPRECATED = warning "azure-argument-deprecated", "Deprecated backend configuration argument";
-    /// The name of a storage account cannot exist.
+    /// The name of a storage account has invalid characters or a wrong length.
     AZURE_ACCOUNT_INVALID = error "azure-account-invalid", "invalid storage account name";
     /// The name of a container cannot exist.
     AZURE_CONTAINER_INVALID = error "azure-container-invalid", "invalid storage container name";
@@ -43,7 +43,7 @@ yuba_syntax::catalogue! {
 
 pub(crate) fn conflicting(one: &str, other: &str) -> Diagnostic {
     let detail = eco_format!("The backend arguments \"{one}\" and \"{other}\" are both set.");
-    Diagnostic::new(&AZURE_ARGUMENTS_CONFLICT, detail).hint("Remove one of them. Environment variables count, too.")
+    Diagnostic::new(&AZURE_ARGUMENTS_CONFLICT, detail).hint("Remove one of them. Environment variables also set them.")
 }
 
 /// The value itself may be a credential.
@@ -103,8 +103,8 @@ pub(crate) fn no_identity(refused: &[Unsuitable]) -> Diagnostics {
         problems.push(Diagnostic::new(code, sentences.trim_end()));
     }
     let detail =
-        "No kind of identity has everything that it needs. The errors above list the missing arguments of each kind.";
-    let hint = "Set the arguments of one kind, or sign in with `az login`.";
+        "No identity type has all required arguments. The errors above list the missing arguments of each type.";
+    let hint = "Set the arguments of one type, or sign in with `az login`.";
     problems.push(Diagnostic::new(&AZURE_IDENTITY_MISSING, detail).hint(hint));
     problems
 }

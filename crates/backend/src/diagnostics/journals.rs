@@ -19,7 +19,7 @@ yuba_syntax::catalogue! {
     JOURNAL_NOT_WRITTEN = error "journal-not-written", "Failed to save state";
     /// The journal of an earlier run can be neither removed nor renamed.
     JOURNAL_NOT_REMOVED = error "journal-not-removed", "Failed to save state";
-    /// A run was interrupted while it saved the state, and another program has changed the state since.
+    /// A run was interrupted while it saved the state, and another process has changed the state since.
     UNSAVED_STATE_KEPT = warning "unsaved-state-kept", "Unsaved state of an interrupted run";
     /// The journal of an interrupted run is damaged or has an unknown format.
     JOURNAL_UNREADABLE = warning "journal-unreadable", "Unreadable journal of an interrupted run";
@@ -51,13 +51,13 @@ pub(crate) fn journal_left(journal: &Path, error: &io::Error) -> Diagnostic {
 fn kept(result: io::Result<PathBuf>) -> String {
     match result {
         Ok(path) => format!("The journal is stored as {}.", path.display()),
-        Err(error) => format!("It keeps its name, because it cannot be renamed: {error}."),
+        Err(error) => format!("Failed to rename the journal: {error}."),
     }
 }
 
 pub(crate) fn pending_kept(path: &Path, aside: io::Result<PathBuf>) -> Diagnostic {
     let detail = eco_format!(
-        "An earlier run was interrupted while it saved {}, and another program has changed the state since. The unsaved state \
+        "An earlier run was interrupted while it saved {}, and another process has changed the state since. The unsaved state \
          is not used. {}",
         path.display(),
         kept(aside)
@@ -95,7 +95,7 @@ pub(crate) fn other_journal(
 ) -> Diagnostic {
     let why = match current {
         Some((lineage, serial)) if lineage == base.lineage => format!(
-            "The journal continues serial {}, and the state has serial {serial} now: another program has written it since.",
+            "The journal continues serial {}, and the state now has serial {serial}: another process has written it since.",
             base.serial
         ),
         Some(_) => "The journal belongs to a state of another lineage.".to_owned(),

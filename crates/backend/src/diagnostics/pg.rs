@@ -72,5 +72,5 @@ pub(crate) fn pg_unsaved_changes(location: &str, file: &Path, reason: &str, addr
         file.display()
     );
     Diagnostic::new(&PG_UNSAVED_CHANGES, detail)
-        .hint("Run `yuba plan` to compare the objects with the state, import what is missing, then remove the file.")
+        .hint("Run `yuba plan` to compare the objects with the state, import missing objects, then remove the file.")
 }

@@ -20,7 +20,7 @@ yuba_syntax::catalogue! {
     TFE_HOSTNAME_INVALID = error "tfe-hostname-invalid", "Invalid hostname";
     /// The discovery document of the host does not list the API.
     TFE_NOT_DISCOVERED = error "tfe-not-discovered", "Host {host} does not provide a {service} service";
-    /// There is no API token for the host.
+    /// No API token is configured for the host.
     TFE_TOKEN_MISSING = error "tfe-token-missing", "Required token could not be found";
     /// The API token cannot be part of a request.
     TFE_TOKEN_INVALID = error "tfe-token-invalid", "Invalid API token";
@@ -75,7 +75,7 @@ pub(crate) fn tfe_hostname_invalid(given: &str, reason: &str) -> Diagnostic {
     Diagnostic::new(&TFE_HOSTNAME_INVALID, detail)
 }
 
-/// The title contains the reason: what the host lacks.
+/// The title contains the reason.
 pub(crate) fn tfe_not_discovered(kind: &str, host: &Hostname, error: &ServiceError) -> Diagnostic {
     let title = match error {
         ServiceError::NotProvided(_) => eco_format!("Host {host} does not provide a tfe service"),
@@ -88,7 +88,7 @@ pub(crate) fn tfe_not_discovered(kind: &str, host: &Hostname, error: &ServiceErr
 }
 
 pub(crate) fn tfe_token_missing(host: &Hostname) -> Diagnostic {
-    let detail = eco_format!("There is no API token for {host}.");
+    let detail = eco_format!("No API token is configured for {host}.");
     Diagnostic::new(&TFE_TOKEN_MISSING, detail).hint(eco_format!("Run \"yuba login {host}\" to store one."))
 }
 
@@ -113,7 +113,8 @@ pub(crate) fn tfe_organization_not_found(organization: &str, host: &str) -> Diag
 
 pub(crate) fn tfe_api_too_old(host: &str, found: Option<&str>, required: &str) -> Diagnostic {
     let found = found.unwrap_or("older than 2.3");
-    let detail = eco_format!("The API of {host} has version {found}. The cloud block needs {required} or later.");
+    let detail =
+        eco_format!("The API of {host} has version {found}. The cloud block requires version {required} or later.");
     Diagnostic::new(&TFE_API_TOO_OLD, detail).hint("Use backend \"remote\" instead of the cloud block.")
 }
 

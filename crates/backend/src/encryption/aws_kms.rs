@@ -259,7 +259,7 @@ mod tests {
             _ => Reply::status(400),
         });
         let service = opened(&host, &json!({})).expect("the arguments are right");
-        let key = service.new_key().expect("the host answers");
+        let key = service.new_key().expect("the host responds");
         assert_eq!(
             (key.key.as_slice(), key.metadata.as_slice()),
             (&b"key"[..], &br#"{"ciphertext_blob":"YmxvYg=="}"#[..])

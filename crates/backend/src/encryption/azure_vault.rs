@@ -199,10 +199,10 @@ impl VaultKey {
             (true, Some(128)) => "A128GCM",
             (true, Some(192)) => "A192GCM",
             (true, Some(256)) => "A256GCM",
-            (true, _) => return Err("symmetric_key_size has to be 128, 192 or 256 if symmetric is true".to_owned()),
+            (true, _) => return Err("symmetric_key_size must be 128, 192 or 256 if symmetric is true".to_owned()),
         };
         let length = arguments.whole("key_length").filter(|length| (1..=LONGEST_KEY).contains(length));
-        let length = length.ok_or_else(|| format!("key_length has to be a whole number from 1 to {LONGEST_KEY}"))?;
+        let length = length.ok_or_else(|| format!("key_length must be a whole number from 1 to {LONGEST_KEY}"))?;
         let name = text("vault_key_name");
         if !is_key_name(&name) {
             return Err(format!(
@@ -247,7 +247,7 @@ impl VaultKey {
                 .iter()
                 .map(|refused| format!("\n  - {:?}: {}", refused.method, refused.reasons.join(". ")))
                 .collect();
-            format!("No kind of Azure identity has everything that it needs:{reasons}")
+            format!("No Azure identity type has all required arguments:{reasons}")
         })?;
         Ok(Arc::clone(tokens.insert(Arc::new(found))))
     }

@@ -221,7 +221,7 @@ impl Writer {
         if let Some(file) = &self.file
             && !file.is_at(&self.path)?
         {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "another program removed the file"));
+            return Err(io::Error::new(io::ErrorKind::NotFound, "another process removed the file"));
         }
         if !self.synced
             && let Some(file) = &mut self.file

@@ -93,7 +93,7 @@ impl KubernetesStore {
                 let (kind, shown) = (resource.kind(), self.api.shown(resource, name));
                 let label = objects::STATE;
                 Err(StoreError::lasting(format!(
-                    "the {kind} {shown} does not have the label {label}=true, so it may belong to another program. Delete it yourself"
+                    "the {kind} {shown} does not have the label {label}=true, so it may belong to another tool. Delete it yourself"
                 )))
             }
         }

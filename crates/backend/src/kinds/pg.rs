@@ -445,7 +445,7 @@ impl Store for Pg {
 
     fn check_lock(&self, workspace: &str, id: &LockId) -> Result<LockCheck, StoreError> {
         let Some(held) = self.held(workspace).filter(|held| held.id == *id) else {
-            return Ok(LockCheck::Lost("this process does not hold it".to_owned()));
+            return Ok(LockCheck::Lost("this process no longer has it".to_owned()));
         };
         match held.session.value::<bool>(&format!("SELECT {}", holds(held.key)), &[]) {
             Ok(true) => Ok(LockCheck::Held),

@@ -106,10 +106,10 @@ fn nothing_is_saved_to_a_file_that_is_not_ours() {
             }
             let (state, told) = apply(&sandbox, &mut store, moment, deed);
             assert!(told.iter().all(|problem| problem.summary == "Failed to save state"), "{label}");
-            let count = told.iter().filter(|problem| problem.detail.contains("Another program re")).count()
-                + told.iter().filter(|problem| problem.detail.contains("Another program emptied")).count();
+            let count = told.iter().filter(|problem| problem.detail.contains("Another process re")).count()
+                + told.iter().filter(|problem| problem.detail.contains("Another process emptied")).count();
             assert_eq!(count, 1, "{label}: reported once: {told:?}");
-            // The file of the other program is unchanged.
+            // The file of the other process is unchanged.
             match deed {
                 Deed::Remove | Deed::Directory => assert!(!sandbox.state().exists(), "{label}"),
                 Deed::Older => assert_eq!(sandbox.text("terraform.tfstate"), sandbox.text("older"), "{label}"),

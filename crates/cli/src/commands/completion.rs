@@ -12,7 +12,7 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "Write the completion script of a shell",
     usage: "bash|zsh|fish",
     about: "Writes a script that completes subcommands, options, files, addresses, workspaces, outputs and variables in bash, zsh or \
-            fish. The script asks the binary, so it stays valid for later versions.\n\n\
+            fish. The script runs the binary for each completion, so it stays valid for later versions.\n\n\
             \"yuba -install-autocomplete\" adds the script to the startup files of your shells, and \
             \"yuba -uninstall-autocomplete\" removes it.",
     flags: &[],

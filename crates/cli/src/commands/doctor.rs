@@ -26,8 +26,8 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "Show what Yuba finds in this directory, and problems",
     usage: "[options]",
     about: "Shows the versions, files, settings, providers, backend and caches that Yuba finds, then the problems and what to do \
-            about them. The output contains no values of variables, arguments or credentials, so it can be pasted into a \
-            bug report. It does contain names: of files, providers, environment variables and the workspace.\n\n\
+            about them. The output is safe for bug reports: it contains the names of files, providers, environment variables and the \
+            workspace, but no values of variables, arguments or credentials.\n\n\
             The command changes nothing, starts no provider and does not use the network unless -check-backend is set. The \
             exit code is 1 if there are errors, otherwise 0.",
     flags: &[

@@ -35,7 +35,7 @@ pub(crate) const COMMAND: Command = Command {
             decide them, its instances, its provider configuration, its objects in the state, and the objects that use it. \
             ADDRESS is a resource, an instance, a module, an output, a variable or a local value: \"aws_instance.web[0]\", \
             \"module.net\", \"local.tags\".\n\n\
-            The explanation is about a saved plan. Without one, the command makes a plan as \"yuba plan\" does and drops it. \
+            The explanation is about a saved plan. Without one, the command plans like \"yuba plan\" and discards the plan. \
             Sensitive values are never shown.\n\n\
             With the code or the title of a diagnostic, explains when that diagnostic occurs.",
     flags: &[

@@ -184,7 +184,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Ok(1);
     }
     let code = conclude(&mut messages, outcome, subject)?;
-    if code == 0 && messages.terminal().is_watched() {
+    if code == 0 && messages.terminal().shows_summaries() {
         messages.show(&summary.text(summary.begun.elapsed()));
     }
     Ok(code)
@@ -212,7 +212,7 @@ impl Summary {
         }
     }
 
-    /// A line for a terminal, empty if nothing was installed.
+    /// A line for a terminal or the log of a pipeline, empty if nothing was installed.
     fn text(&self, took: Duration) -> String {
         let counted = |count: usize, what: &str| match count {
             0 => None,

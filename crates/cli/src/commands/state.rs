@@ -31,7 +31,7 @@ pub(crate) const GROUP: Command = Command {
     synopsis: "Advanced state management",
     usage: "<subcommand> [options] [args]",
     about: "Shows and changes single objects in a state. \"yuba apply\" updates the state itself. To move, remove and import \
-            objects, prefer \"moved\", \"removed\" and \"import\" blocks in the configuration: others can review them.\n\n\
+            objects, prefer \"moved\", \"removed\" and \"import\" blocks in the configuration, which can be reviewed.\n\n\
             Each subcommand that changes the state writes a backup first, with the time in its name.",
     flags: &[],
     json: JsonForm::None,

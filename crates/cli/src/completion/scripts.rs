@@ -18,7 +18,7 @@ const ZSH: &str = r#"#compdef yuba
 # Completion of yuba in zsh.
 _yuba() {
     local -a complete open
-    local ends text help program=${${(Q)words[1]}/#\~/$HOME}
+    local ends text help binary=${${(Q)words[1]}/#\~/$HOME}
     while IFS=$'\t' read -r ends text help; do
         text=${text//\\/\\\\}
         text=${text//:/\\:}
@@ -27,7 +27,7 @@ _yuba() {
         else
             open+=("$text${help:+:$help}")
         fi
-    done < <(COMP_LINE="${(j: :)words[1,CURRENT-1]} $PREFIX" YUBA_COMPLETE=zsh "$program" 2>/dev/null)
+    done < <(COMP_LINE="${(j: :)words[1,CURRENT-1]} $PREFIX" YUBA_COMPLETE=zsh "$binary" 2>/dev/null)
     local result=1
     (( $#complete )) && _describe -V 'yuba' complete && result=0
     (( $#open )) && _describe -V 'yuba' open -S '' && result=0
@@ -44,10 +44,10 @@ fi
 const FISH: &str = r#"# Completion of yuba in fish.
 function __yuba_complete
     set -l words (commandline --tokenize --cut-at-cursor --current-process)
-    set -l program (string replace --regex '^~' $HOME -- $words[1])
+    set -l binary (string replace --regex '^~' $HOME -- $words[1])
     set -lx COMP_LINE (commandline --cut-at-cursor --current-process | string collect)
     set -lx YUBA_COMPLETE fish
-    $program 2>/dev/null
+    $binary 2>/dev/null
 end
 complete --command yuba --no-files --keep-order --arguments '(__yuba_complete)'
 "#;

@@ -19,7 +19,7 @@ yuba_syntax::catalogue! {
     APPROVAL_REQUIRED_WITH_JSON = error "approval-required-with-json", "Plan file or auto-approve required";
     /// `-input=false` or `TF_INPUT` disables the prompt that asks for approval.
     APPROVAL_PROMPT_DISABLED = error "approval-prompt-disabled", "Cannot apply without approval";
-    /// Standard input ends before the prompt for approval is answered.
+    /// Standard input ends at the prompt for approval.
     APPROVAL_PROMPT_UNANSWERED = error "approval-prompt-unanswered", "error asking for approval: EOF";
     /// `plan`, `apply`, `destroy` or `refresh` has more arguments than it supports.
     TOO_MANY_ARGUMENTS_TO_PLAN = error "too-many-arguments-to-plan", "Too many command line arguments";
@@ -54,7 +54,7 @@ pub(crate) fn no_configuration(destroying: &str) -> Diagnostic {
 
 pub(crate) fn no_configuration_to_import_to(dir: &str) -> Diagnostic {
     let detail =
-        format!("The directory {dir} has no configuration files. The configuration has to declare imported resources.");
+        format!("The directory {dir} has no configuration files. The configuration must declare imported resources.");
     Diagnostic::new(&NO_CONFIGURATION_TO_IMPORT_TO, detail)
         .hint("Use -config to name the directory of the configuration.")
 }
@@ -81,7 +81,7 @@ pub(crate) fn approval_prompt_disabled() -> Diagnostic {
 }
 
 pub(crate) fn approval_prompt_unanswered() -> Diagnostic {
-    let detail = "Standard input ended before the prompt was answered.";
+    let detail = "Standard input ended before the prompt received a response.";
     Diagnostic::new(&APPROVAL_PROMPT_UNANSWERED, detail).hint("Use -auto-approve, or apply a saved plan.")
 }
 

@@ -53,7 +53,7 @@ pub(super) enum OutputKind {
 }
 
 /// Whether the output goes to the log of GitHub Actions or GitLab CI, which show colors.
-fn is_pipeline(environment: &Environment) -> bool {
+pub(super) fn is_pipeline(environment: &Environment) -> bool {
     ["GITHUB_ACTIONS", "GITLAB_CI"].into_iter().any(|name| environment.get(name).is_some() && !environment.is_off(name))
 }
 

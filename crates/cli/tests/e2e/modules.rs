@@ -274,20 +274,10 @@ fn errors_in_the_cli_configuration_are_reported() {
     .assert_eq(&named("nowhere.tfrc"));
 }
 
-#[test]
-fn login_and_logout() {
-    let host = Host::start(|asked| match asked.path() {
-        "/token" => Reply::json(r#"{"access_token": "t0ken"}"#),
-        _ => Reply::status(404),
-    });
-    let sandbox = sandbox("");
-    let rc = format!(
-        "host \"h.example\" {{ services = {{ \"login.v1\" = {{ client = \"cli\", authz = \"{}\", token = \"{}\" }} }} }}\nhost \"n.example\" {{}}\ncredentials \"by-hand.example\" {{ token = \"x\" }}\n",
-        host.url("/authz"),
-        host.url("/token")
-    );
-    std::fs::write(sandbox.home().join(".tofurc"), rc).expect("it is ours");
+/// Logs in to a host as a browser does. Returns the standard output of the command.
+fn log_in(sandbox: &Sandbox, variables: &[(&str, &str)]) -> String {
     let mut command = sandbox.command(&["login", "-no-color", "h.example"]);
+    command.envs(variables.iter().copied());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it was built");
     child.stdin.take().expect("it is a pipe").write_all(b"yes\n").expect("it is read");
@@ -321,6 +311,23 @@ fn login_and_logout() {
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
     reader.read_to_string(&mut said).expect("it is text");
     assert!(child.wait().is_ok_and(|status| status.success()), "{said}");
+    said
+}
+
+#[test]
+fn login_and_logout() {
+    let host = Host::start(|asked| match asked.path() {
+        "/token" => Reply::json(r#"{"access_token": "t0ken"}"#),
+        _ => Reply::status(404),
+    });
+    let sandbox = sandbox("");
+    let rc = format!(
+        "host \"h.example\" {{ services = {{ \"login.v1\" = {{ client = \"cli\", authz = \"{}\", token = \"{}\" }} }} }}\nhost \"n.example\" {{}}\ncredentials \"by-hand.example\" {{ token = \"x\" }}\n",
+        host.url("/authz"),
+        host.url("/token")
+    );
+    std::fs::write(sandbox.home().join(".tofurc"), rc).expect("it is ours");
+    let said = log_in(&sandbox, &[]);
     assert!(said.starts_with("Yuba will request an API token for h.example using OAuth.\n\n"), "{said}");
     assert!(said.contains("Success! Yuba has obtained and saved an API token.\n") && !said.contains("t0ken"), "{said}");
     let file = sandbox.home().join(".terraform.d/credentials.tfrc.json");
@@ -338,6 +345,12 @@ fn login_and_logout() {
     "#]]
     .assert_eq(&run.to_string());
     assert!(!kept().contains("t0ken"));
+    // No next steps for pipelines.
+    let said = log_in(&sandbox, &[("TF_IN_AUTOMATION", "1")]);
+    assert!(said.contains("Success! Yuba has obtained and saved an API token.\n"), "{said}");
+    assert!(!said.contains("You may now") && !said.contains("run \"yuba"), "{said}");
+    let run = sandbox.run(&["logout", "h.example"]);
+    assert!(run.code == 0 && !kept().contains("t0ken"), "{run}");
     for (args, expect) in [
         (&["logout", "h.example"][..], "No credentials for h.example are stored."),
         (&["logout", "by-hand.example"], "Credentials for by-hand.example are manually configured"),

@@ -99,9 +99,14 @@ fn no_command_suggests_next_steps() {
 
 #[cfg(unix)]
 #[test]
-fn only_a_terminal_gets_the_summary_of_init() {
+fn terminals_and_logs_of_pipelines_get_the_summary_of_init() {
     let run = uninstalled(FIXTURE).run(&["init"]);
     assert!(run.code == 0 && !run.stdout.contains("\nInstalled "), "{run}");
+    let run =
+        uninstalled(FIXTURE).env("GITHUB_ACTIONS", "true").env("TF_IN_AUTOMATION", "1").run(&["init", "-no-color"]);
+    assert!(run.code == 0 && run.stdout.contains("\nInstalled 1 provider in "), "{run}");
+    let run = uninstalled(FIXTURE).env("GITHUB_ACTIONS", "true").run(&["init", "-json"]);
+    assert!(run.code == 0 && !run.stdout.contains("Installed 1 provider"), "{run}");
     let sandbox = uninstalled(FIXTURE);
     let init = || crate::on_terminal::on_terminal(sandbox.command(&["init"]), &[]);
     let (code, seen) = init();

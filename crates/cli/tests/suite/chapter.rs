@@ -24,6 +24,8 @@ pub(crate) struct Block {
     pub(crate) body: String,
     /// Line numbers of the body in the file, counted from zero.
     pub(crate) lines: Range<usize>,
+    /// Spaces before the fence: the block is part of a list. The body does not contain them.
+    pub(crate) indent: usize,
 }
 
 /// Pages with this line are one section: all their blocks run in one directory.
@@ -62,9 +64,13 @@ fn sections(text: &str) -> Vec<Section> {
     let is_one = text.lines().any(|line| line == ONE_DIRECTORY);
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {
-        if let Some(fence) = line.strip_prefix("```") {
-            let body: Vec<&str> = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        if let Some(fence) = line[indent..].strip_prefix("```") {
+            let end = format!("{}```", " ".repeat(indent));
+            let body: Vec<&str> = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != end).collect();
+            let body: Vec<&str> = body.iter().map(|line| line.strip_prefix(&end[..indent]).unwrap_or(line)).collect();
             let block = Block {
+                indent,
                 fence: fence.to_owned(),
                 lines: number + 1..number + 1 + body.len(),
                 body: body.into_iter().fold(String::new(), |all, line| all + line + "\n"),
@@ -75,4 +81,15 @@ fn sections(text: &str) -> Vec<Section> {
         }
     }
     sections
+}
+
+/// A fence in a list begins and ends a block, too.
+pub(crate) fn blocks_of_lists_are_blocks() -> Result<(), libtest_mimic::Failed> {
+    let sections =
+        sections("## A\n\n1. Run it:\n\n   ```sh\n   yuba a\n\n     b\n   ```\n\n2. Then:\n\n```text\nc\n```\n");
+    let [_, section] = sections.as_slice() else { return Err("there are two sections".into()) };
+    let shown: Vec<_> = section.blocks.iter().map(|block| (block.fence.as_str(), block.body.as_str())).collect();
+    assert_eq!(shown, [("sh", "yuba a\n\n  b\n"), ("text", "c\n")]);
+    assert_eq!(section.blocks.first().map(|block| (block.lines.clone(), block.indent)), Some((5..8, 3)));
+    Ok(())
 }

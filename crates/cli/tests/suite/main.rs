@@ -12,7 +12,7 @@
 //!   nothing of `show`. Words may be quoted; `< FILE` at the end is standard input; `$ grep a|b FILE` shows the lines of a
 //!   file with one of the words.
 //! - `sh` without a line `$ ` is a script: `sh -eu` runs it and it has to succeed. `cargo run --release -- ARGS` runs the binary of the
-//!   test. A section whose script runs `tofu` is ignored where OpenTofu is missing.
+//!   test. A section whose script runs `tofu` or `jq` is ignored where this tool is missing.
 //! - `file NAME` writes a file; `hcl file NAME` is the same for pages that other programs show.
 //! - `text` and `json` are lines of the output of the block before, in their order; a line `...` stands for any lines.
 //! - `hcl` without `diagnostics` after it is a configuration of its own: canonical and valid.
@@ -53,8 +53,9 @@ fn main() -> ExitCode {
         for section in sections.into_iter().filter(|section| !section.blocks.is_empty()) {
             let name = format!("{name}: {}", section.name);
             let (path, blessed) = (path.clone(), blessed.clone());
-            let needs_tofu = section.blocks.iter().any(|block| block.fence == "sh" && script::needs_tofu(&block.body));
-            let is_ignored = needs_tofu && !yuba_testkit::has_program("tofu");
+            let scripts = section.blocks.iter().filter(|block| block.fence == "sh");
+            let tools: Vec<&str> = scripts.flat_map(|block| script::tools(&block.body)).collect();
+            let is_ignored = tools.into_iter().any(|tool| !yuba_testkit::has_program(tool));
             let trial = Trial::test(name, move || {
                 let differing = differences(&section)?;
                 if bless {
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
                     blessed
                         .entry(path)
                         .or_default()
-                        .extend(differing.into_iter().map(|found| (found.lines, found.observed)));
+                        .extend(differing.into_iter().map(|found| (found.lines.clone(), found.indented())));
                     return Ok(());
                 }
                 let report = differing.iter().fold(String::new(), |all, found| all + &found.show());
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
             trials.push(trial.with_ignored_flag(is_ignored));
         }
     }
+    trials.push(Trial::test("blocks of lists are blocks", chapter::blocks_of_lists_are_blocks));
     trials.push(Trial::test("docs/commands matches the tables of the binary", the_pages_of_commands_are_current));
     trials.push(Trial::test("docs/functions.md names every function", the_page_on_functions_names_all_of_them));
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -87,9 +89,19 @@ struct Difference {
     lines: Range<usize>,
     stated: String,
     observed: String,
+    indent: usize,
 }
 
 impl Difference {
+    /// The observed text with the indentation of its block.
+    fn indented(&self) -> String {
+        let spaces = " ".repeat(self.indent);
+        self.observed.lines().fold(String::new(), |all, line| match line {
+            "" => all + "\n",
+            line => all + &spaces + line + "\n",
+        })
+    }
+
     fn show(&self) -> String {
         let diff = similar::TextDiff::from_lines(&self.stated, &self.observed);
         let lines = diff.iter_all_changes().map(|change| format!("{}{change}", change.tag()));
@@ -103,6 +115,7 @@ fn differences(section: &Section) -> Result<Vec<Difference>, Failed> {
     let differing = pairs.filter(|(block, observed)| block.body.trim_end() != observed.trim_end());
     let found = differing.map(|(block, observed)| Difference {
         lines: block.lines.clone(),
+        indent: block.indent,
         stated: block.body.clone(),
         observed,
     });

@@ -9,9 +9,14 @@ use yuba_testkit::Sandbox;
 const CARGO: &str = "#!/bin/sh\n[ \"$1 $2 $3\" = 'run --release --' ] || { echo \"cargo $*: not a command of this test\" >&2; exit 1; }\n\
                      shift 3\nexec yuba \"$@\"\n";
 
-/// Whether a script needs OpenTofu.
-pub(crate) fn needs_tofu(body: &str) -> bool {
-    body.lines().any(|line| line.trim_start().starts_with("tofu "))
+/// Tools that a script runs and a machine may lack.
+pub(crate) fn tools(body: &str) -> impl Iterator<Item = &'static str> {
+    let runs = |tool: &str| {
+        body.lines()
+            .flat_map(|line| line.split(['|', ';']))
+            .any(|part| part.split(' ').find(|word| !word.is_empty()) == Some(tool))
+    };
+    ["tofu", "jq"].into_iter().filter(move |tool| runs(tool))
 }
 
 /// Runs a script in the directory of the section. It has to succeed: what is observed is the script itself, or its failure.

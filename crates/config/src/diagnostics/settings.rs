@@ -92,7 +92,7 @@ pub(crate) fn invalid_edition(at: Span) -> Diagnostic {
 
 pub(crate) fn unsupported_edition(edition: &str, at: Span) -> Diagnostic {
     let reason = if edition.starts_with("TF") {
-        "The module may be written for another program."
+        "The module may be written for another tool."
     } else if edition > EDITION {
         "The module requires a later version."
     } else {

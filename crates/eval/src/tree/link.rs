@@ -634,7 +634,7 @@ fn version_constraints(value: &yuba_value::Value, expr: &Expr) -> Result<Option<
         return fail("it must not be sensitive, because versions are shown");
     }
     if value.marks().has_ephemeral() {
-        return fail("it must not be ephemeral, because every run has to find the same version");
+        return fail("it must not be ephemeral, because every run must select the same version");
     }
     let Ok(text) = convert::convert(&value.unmark_deep().0, &Type::string()) else {
         return fail("it must be a string");

@@ -187,7 +187,7 @@ fn read_method(
     for body in bodies {
         let read = match kind {
             "dev_overrides" if !installation.methods.is_empty() => {
-                Err("it must come before all other blocks, because it counts more than they do".to_owned())
+                Err("it must be the first block, because it takes precedence over them".to_owned())
             }
             "dev_overrides" => {
                 overrides(body, environment, installation, problems);
@@ -288,13 +288,11 @@ fn template(text: &str, include: &[EcoString]) -> Result<RepositoryTemplate, Str
         values.sort_unstable();
         values.dedup();
         if values.len() != 1 && !template.0.contains(part) {
-            return Err(format!("\"${{{name}}}\" has to be in it, unless \"include\" selects exactly one {name}"));
+            return Err(format!("it must contain \"${{{name}}}\", unless \"include\" selects exactly one {name}"));
         }
     }
     match repository_prefix(&template.fill("example.com", "example-namespace", "example-type")) {
         Ok((_, Some(_))) => Ok(template),
-        _ => {
-            Err("it has to make the address of a repository: the hostname of a registry, a slash and a name".to_owned())
-        }
+        _ => Err("it must form the address of a repository: the hostname of a registry, a slash and a name".to_owned()),
     }
 }

@@ -180,11 +180,11 @@ credentials "x" {
             Warning: Unknown CLI configuration setting / ~/.tofurc, at 2:1: ignoring "plugin_cache_dri", which is neither a setting nor a block.
             Error: The credentials "not a host" block has an invalid hostname: it may have letters, digits and inner dashes only / 
             Error: Error parsing ~/.tofurc: At 5:1: "host" must be a block with one label / 
-            Error: Invalid provider_installation method block / The block dev_overrides at 8:3 is invalid: it must come before all other blocks, because it counts more than they do.
+            Error: Invalid provider_installation method block / The block dev_overrides at 8:3 is invalid: it must be the first block, because it takes precedence over them.
             Error: Invalid provider_installation method block / The block filesystem_mirror at 9:3 is invalid: the argument "path" is required.
             Error: Invalid provider_installation method block / The block smoke_signals at 10:3 is invalid: the installation method "smoke_signals" is not supported; the supported methods are direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides.
             Error: Invalid oci_mirror repository template / The repository_template of the block oci_mirror at 11:3 is invalid: "region" is not supported here; use "hostname", "namespace" and "type" without further expressions.
-            Error: Invalid oci_mirror repository template / The repository_template of the block oci_mirror at 12:3 is invalid: "${hostname}" has to be in it, unless "include" selects exactly one hostname.
+            Error: Invalid oci_mirror repository template / The repository_template of the block oci_mirror at 12:3 is invalid: it must contain "${hostname}", unless "include" selects exactly one hostname.
             Error: No more than one provider_installation block may be specified / 
             Error: Invalid oci_credentials block / The block oci_credentials at 15:1 is wrong: "X" is not the name of a repository: it may have lower-case letters, digits, and ".", "_", "-" between them.
             Error: Invalid oci_default_credentials block / The block oci_default_credentials at 16:1 is wrong: "a/b" cannot be part of the name of an executable.

@@ -67,7 +67,7 @@ pub(super) fn not_lockable(reason: &str, span: Span) -> Diagnostic {
 
 /// An entry of a lock file that is not in its normal form.
 pub(super) fn not_normal(code: &'static Code, given: &str, normal: &str, span: Span) -> Diagnostic {
-    let detail = format!("A lock file has {normal:?} in place of {given:?}, so that files do not differ without need.");
+    let detail = format!("The normal form of {given:?} in a lock file is {normal:?}.");
     Diagnostic::new(code, detail).at(span)
 }
 
@@ -118,7 +118,7 @@ pub(super) fn no_hash(given: &str, span: Span) -> Diagnostic {
     Diagnostic::new(&LOCKED_HASH_INVALID, detail).at(span)
 }
 
-/// A value in a lock file that has to be a string.
+/// A value in a lock file that must be a string.
 pub(super) fn no_text(span: Span) -> Diagnostic {
     Diagnostic::new(&LOCKED_VALUE_NOT_A_STRING, "A string is required here.").at(span)
 }

@@ -44,7 +44,7 @@ pub(super) fn fetch(url: &Url, into: &Path, environment: &Environment) -> Result
     clone.arg("--").arg(url.as_str()).arg(into);
     git.run(clone).map_err(|reason| match (&reference, depth) {
         (Some(reference), Some(_)) if is_commit(reference) => {
-            format!("{reason}. With \"depth\", \"ref\" has to be the name of a branch or tag")
+            format!("{reason}. With \"depth\", \"ref\" must be the name of a branch or tag")
         }
         _ => reason,
     })?;

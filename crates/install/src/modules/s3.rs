@@ -146,7 +146,7 @@ impl Source {
         match is_empty {
             false => Ok(()),
             true => Err(format!(
-                "the bucket {} has no objects below {prefix:?}. A single object has to be an archive: add the argument \
+                "the bucket {} has no objects below {prefix:?}. A single object must be an archive: add the argument \
                  \"archive\" if its name does not have the extension of one",
                 self.bucket.name
             )),

@@ -152,7 +152,7 @@ impl Delivery<'_> {
         if fs::symlink_metadata(self.target).is_ok_and(|found| found.is_dir())
             && fs::canonicalize(self.target).ok() == fs::canonicalize(dir).ok()
         {
-            return Err(format!("{} would have to be installed from itself", dir.display()));
+            return Err(format!("{} cannot be installed from itself", dir.display()));
         }
         let contents = self.verified.look(dir).map_err(unusable)?;
         // The archive is not available, so its hash cannot be checked.

@@ -45,7 +45,7 @@ impl Bucket {
         let wrong = |reason: &str| AwsError::configuration(format!("the S3 endpoint {} {reason}", endpoint.url));
         let url = Url::parse(&endpoint.url).map_err(|_| wrong("is not a URL"))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(wrong("has to start with http:// or https://"));
+            return Err(wrong("must start with http:// or https://"));
         }
         let host = url.host_str().ok_or_else(|| wrong("has no host name"))?;
         let is_address = host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();

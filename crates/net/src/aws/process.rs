@@ -27,8 +27,8 @@ pub(super) fn run(command: &str, environment: &Environment) -> Result<AwsCredent
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
-        .map_err(|error| failed(format!("the program cannot be started: {error}")))?;
-    let Some(output) = child.stdout.take() else { return Err(failed("the program has no output".to_owned())) };
+        .map_err(|error| failed(format!("the process cannot be started: {error}")))?;
+    let Some(output) = child.stdout.take() else { return Err(failed("the process has no output".to_owned())) };
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -40,28 +40,28 @@ pub(super) fn run(command: &str, environment: &Environment) -> Result<AwsCredent
         Err(_) => {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(failed(format!("the program did not end within {} seconds", TIMEOUT.as_secs())));
+            return Err(failed(format!("the process did not end within {} seconds", TIMEOUT.as_secs())));
         }
     };
     let status = child.wait().map_err(|error| failed(error.to_string()))?;
     if !status.success() {
-        return Err(failed(format!("the program ended with {status}")));
+        return Err(failed(format!("the process ended with {status}")));
     }
     parse(&output).map_err(failed)
 }
 
 /// The output may contain secrets, so messages do not repeat it.
 fn parse(output: &[u8]) -> Result<AwsCredentials, String> {
-    let json: Json = serde_json::from_slice(output).map_err(|_| "the output of the program is not JSON".to_owned())?;
+    let json: Json = serde_json::from_slice(output).map_err(|_| "the output of the process is not JSON".to_owned())?;
     let text = |name: &str| json.get(name).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     if json.get("Version").and_then(Json::as_i64) != Some(1) {
-        return Err("the output of the program does not have \"Version\": 1".to_owned());
+        return Err("the output of the process does not have \"Version\": 1".to_owned());
     }
-    let missing = |name: &str| format!("the output of the program has no {name}");
+    let missing = |name: &str| format!("the output of the process has no {name}");
     let expires = match text("Expiration") {
         None => None,
         Some(end) => {
-            let wrong = || "the Expiration in the output of the program is not RFC 3339".to_owned();
+            let wrong = || "the Expiration in the output of the process is not RFC 3339".to_owned();
             Some(Moment::parse_rfc3339(&end).ok_or_else(wrong)?)
         }
     };

@@ -72,7 +72,7 @@ impl Session {
                 return Ok(Source::Given(AwsCredentials { access_key, secret_key, token, expires: None }));
             }
             _ => {
-                let reason = "access_key and secret_key have to be set together; the argument token belongs to them";
+                let reason = "access_key and secret_key must be set together; the argument token belongs to them";
                 return Err(AwsError::no_credentials(reason));
             }
         }

@@ -192,7 +192,7 @@ impl Selection<'_> {
         let settings = self.settings;
         if !settings.use_oidc || settings.service_connection_id.is_empty() {
             let reason =
-                "The argument use_oidc (or ARM_USE_OIDC) has to be true, and ado_service_connection_id has to be set";
+                "The argument use_oidc (or ARM_USE_OIDC) must be true, and ado_service_connection_id must be set";
             return Err(vec![reason.to_owned()]);
         }
         let mut reasons = Reasons::new();

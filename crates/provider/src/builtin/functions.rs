@@ -100,7 +100,7 @@ fn location(text: &str, problem: &Diagnostic) -> EcoString {
 
 fn encode_tfvars(input: &Value) -> Result {
     if !input.ty().is_object() {
-        return Err(FunctionError::new("the input has to be an object"));
+        return Err(FunctionError::new("the input must be an object"));
     }
     let mut text = String::new();
     for (name, value) in input.entries().unwrap_or_default() {
@@ -258,7 +258,7 @@ mod tests {
             "#]],
         );
         check("encode_tfvars", "{}", expect![""]);
-        check("encode_tfvars", "[1]", expect!["error: the input has to be an object"]);
+        check("encode_tfvars", "[1]", expect!["error: the input must be an object"]);
         check(
             "encode_tfvars",
             r#"{ "a b" = 1 }"#,

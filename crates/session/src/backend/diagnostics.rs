@@ -24,21 +24,21 @@ yuba_syntax::catalogue! {
     LAST_BACKEND_UNKNOWN = error "last-backend-unknown", "The backend {type} could not be found.";
     /// `force-unlock` is used with a backend whose arguments enable no locks.
     LOCKING_DISABLED = error "locking-disabled", "Locking disabled";
-    /// The local states, which may have to be migrated, cannot be read.
+    /// The local states, which `init` may migrate, cannot be read.
     LOCAL_STATE_NOT_READ = error "local-state-not-read", "Error reading local state";
     /// The workspaces of the backend cannot be listed.
     WORKSPACES_NOT_READ = error "workspaces-not-read", "Failed to get existing workspaces";
     /// The backend does not have the selected workspace, and the command cannot ask for another.
     SELECTED_WORKSPACE_MISSING = error "selected-workspace-missing", "Currently selected workspace {workspace} does not exist";
-    /// The user is asked for a workspace and gives no valid answer.
+    /// The user is asked for a workspace and enters no valid name.
     WORKSPACE_NOT_CHOSEN = error "workspace-not-chosen", "Failed to select workspace: {reason}";
-    /// The user is asked for a required argument of the backend and gives no answer.
+    /// The user is asked for a required argument of the backend and enters nothing.
     BACKEND_ARGUMENT_NOT_ANSWERED = error "backend-argument-not-answered", "Error asking for input to configure backend {backend}: {reason}";
-    /// The state has to be migrated and the command cannot ask whether to copy it.
+    /// `init` must migrate the state, and the command cannot ask whether to copy it.
     MIGRATION_NOT_CONFIRMED = error "migration-not-confirmed", "Can't ask approval for state migration when interactive input is disabled.";
-    /// The user is asked whether to copy a state and gives no answer.
+    /// The user is asked whether to copy a state and enters nothing.
     CONFIRMATION_NOT_ANSWERED = error "confirmation-not-answered", "Error asking for confirmation: {reason}";
-    /// Several workspaces have to be migrated and the command cannot ask whether to copy them.
+    /// `init` must migrate several workspaces, and the command cannot ask whether to copy them.
     MIGRATION_NOT_ASKED = error "migration-not-asked", "Error asking for state migration action: {reason}";
     /// The user refuses to copy the states to the new backend.
     MIGRATION_ABORTED = error "migration-aborted", "Migration aborted by user.";
@@ -74,7 +74,7 @@ yuba_syntax::catalogue! {
     WORKSPACE_NOT_NAMED = error "workspace-not-named", "Couldn't create initial workspace: {reason}";
     /// The user is asked for the name of the workspace that a state is copied to and gives none.
     NEW_WORKSPACE_NOT_NAMED = error "new-workspace-not-named", "Error asking for new state name: {reason}";
-    /// The user is asked how workspaces are renamed and gives no valid answer.
+    /// The user is asked how workspaces are renamed and enters no valid name.
     RENAMING_INVALID = error "renaming-invalid", "{reason}";
     /// The `config` of a `terraform_remote_state` data source does not match the arguments of its backend.
     REMOTE_STATE_ARGUMENTS_INVALID = error "remote-state-arguments-invalid", "Invalid backend configuration";

@@ -45,7 +45,7 @@ yuba_syntax::catalogue! {
 }
 
 pub(super) fn no_tests_found() -> Diagnostic {
-    let detail = "No test file has a name that -filter selects. Names are paths relative to the current directory.";
+    let detail = "No test file matches -filter. Names are paths relative to the current directory.";
     Diagnostic::new(&NO_TESTS_FOUND, detail).hint("Use a name such as -filter=tests/main.tftest.hcl.")
 }
 
@@ -107,7 +107,7 @@ pub(super) fn replace_of_data(addr: &str, span: Span) -> Diagnostic {
 }
 
 pub(super) fn missing_failure(object: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!("The run expects {object} to fail, but all its conditions hold.");
+    let detail = eco_format!("The run expects {object} to fail, but all its conditions passed.");
     Diagnostic::new(&EXPECTED_FAILURE_MISSING, detail).at(span)
 }
 

@@ -206,7 +206,7 @@ fn open_ssh(bytes: &[u8]) -> Result<PrivateKey> {
     }
     wire.field()?;
     if wire.length()? != 1 {
-        return Err("it does not hold exactly one key");
+        return Err("it does not contain exactly one key");
     }
     wire.field()?;
     let mut private = Wire(wire.field()?);

@@ -155,7 +155,7 @@ mod tests {
         #[test]
         fn texts_survive_the_round_trip(text in "[ -~\n\u{85}\u{a0}-\u{ff}\u{2028}\u{1f600}]{0,120}") {
             let value = Value::tuple(vec![Value::string(text.as_str())]);
-            let back = decode::decode(&encode::encode(&value)).expect("what was encoded can be decoded");
+            let back = decode::decode(&encode::encode(&value)).expect("encoded values can be decoded");
             proptest::prop_assert_eq!(back.as_seq().and_then(|items| items[0].as_str().cloned()), Some(text.into()));
         }
     }

@@ -155,8 +155,8 @@ fn a_token_of_another_service_is_not_sent() {
 #[test]
 fn arguments_and_metadata_are_checked() {
     let error = |more: Json| provider(&more).0.map(drop).expect_err("because an argument is wrong");
-    assert_eq!(error(json!({"symmetric": true})), "symmetric_key_size has to be 128, 192 or 256 if symmetric is true.");
-    assert_eq!(error(json!({"key_length": 0})), "key_length has to be a whole number from 1 to 4096.");
+    assert_eq!(error(json!({"symmetric": true})), "symmetric_key_size must be 128, 192 or 256 if symmetric is true.");
+    assert_eq!(error(json!({"key_length": 0})), "key_length must be a whole number from 1 to 4096.");
     assert!(error(json!({"vault_key_name": "a/b"})).starts_with("vault_key_name \"a/b\" is not valid."));
     assert!(error(json!({"vault_uri": "http://unit.vault.azure.net"})).contains("is not an https URL"));
     assert!(error(json!({"vault_uri": "https://a--b.vault.azure.net"})).contains("is not a valid name of a vault"));

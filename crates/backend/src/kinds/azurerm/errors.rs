@@ -111,7 +111,7 @@ fn advice(reply: &Reply, place: &Place<'_>) -> Option<String> {
         ),
         "AuthorizationServiceMismatch" | "AuthorizationResourceTypeMismatch" | "AuthorizationProtocolMismatch"
         | "UnauthorizedBlobOverwrite" => {
-            "The SAS token has to allow the blob service, containers and objects, https, and the permissions rcwdl".to_owned()
+            "The SAS token must allow the blob service, containers and objects, https, and the permissions rcwdl".to_owned()
         }
         "AuthorizationSourceIPMismatch" => "The SAS token does not allow the address of this machine".to_owned(),
         "InsufficientAccountPermissions" => role.to_owned(),
@@ -134,7 +134,7 @@ fn advice(reply: &Reply, place: &Place<'_>) -> Option<String> {
                 .to_owned()
         }
         "BlobImmutableDueToPolicy" | "BlobOverwriteNotAllowedDueToImmutabilityPolicy" => {
-            "An immutability policy of the container forbids writing. States have to be overwritten".to_owned()
+            "An immutability policy of the container forbids writing. Yuba overwrites states".to_owned()
         }
         "BlobArchived" => "The blob is in the archive tier. Move it to the hot tier".to_owned(),
         "InvalidBlobType" => "The blob is not a block blob. Use another key".to_owned(),

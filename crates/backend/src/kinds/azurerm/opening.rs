@@ -30,11 +30,11 @@ pub(in crate::kinds) fn check(arguments: &Arguments) -> Diagnostics {
         .secret("customer_provided_key")
         .is_some_and(|key| !key.reveal().is_empty() && !is_aes_256(key.reveal()))
     {
-        problems.push(diagnostics::invalid_argument("customer_provided_key", "It has to be 32 bytes in base64"));
+        problems.push(diagnostics::invalid_argument("customer_provided_key", "It must be 32 bytes in base64"));
     }
     if !arguments.get("timeout_seconds").is_null() && arguments.whole("timeout_seconds").is_none() {
         problems
-            .push(diagnostics::invalid_argument("timeout_seconds", "It has to be a whole number that is not negative"));
+            .push(diagnostics::invalid_argument("timeout_seconds", "It must be a whole number that is not negative"));
     }
     for (name, instead) in
         [("endpoint", "Set environment or metadata_host instead"), ("msi_endpoint", "Set MSI_ENDPOINT instead")]
@@ -50,7 +50,7 @@ pub(in crate::kinds) fn check(arguments: &Arguments) -> Diagnostics {
         problems.push(diagnostics::invalid_container(&container));
     }
     if arguments.text("key").is_some_and(|key| matches!(key.as_str(), "." | "..")) {
-        problems.push(diagnostics::invalid_argument("key", "It has to be the name of a blob, not \".\" or \"..\""));
+        problems.push(diagnostics::invalid_argument("key", "It must be the name of a blob, not \".\" or \"..\""));
     }
     problems
 }

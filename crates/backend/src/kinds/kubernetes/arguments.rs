@@ -55,9 +55,9 @@ pub(in crate::kinds) fn schema() -> ArgumentSchema {
 fn exec() -> NestedBlock {
     let block = BlockSchema::new([
         ("api_version", Attribute::required(Type::string()).described("API version of the plugin.")),
-        ("command", Attribute::required(Type::string()).described("Program that prints a credential.")),
-        ("env", Attribute::optional(Type::map(Type::string())).described("Environment variables of the program.")),
-        ("args", Attribute::optional(Type::list(Type::string())).described("Arguments of the program.")),
+        ("command", Attribute::required(Type::string()).described("Executable that prints a credential.")),
+        ("env", Attribute::optional(Type::map(Type::string())).described("Environment variables of the executable.")),
+        ("args", Attribute::optional(Type::list(Type::string())).described("Arguments of the executable.")),
     ]);
     NestedBlock { max: 1, ..NestedBlock::new(Nesting::List, block) }
 }

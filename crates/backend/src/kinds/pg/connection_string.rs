@@ -27,7 +27,7 @@ fn parse_url(text: &str) -> Result<Parameters, String> {
     };
     let (before, query) = text.split_once('?').map_or((text, ""), |(before, query)| (before, query));
     if before.contains('#') {
-        return Err("the URL contains the character #, which has to be written as %23".to_owned());
+        return Err("the URL contains the character #, which must be written as %23".to_owned());
     }
     let query = query.split('#').next().unwrap_or_default();
     let (authority, database) = before.split_once('/').unwrap_or((before, ""));
@@ -67,7 +67,7 @@ fn split_hosts(text: &str) -> Result<(String, String), String> {
             None => item.split_once(':').unwrap_or((item, "")),
         };
         if !port.bytes().all(|byte| byte.is_ascii_digit()) {
-            let hint = "special characters of a password have to be percent-encoded";
+            let hint = "special characters of a password must be percent-encoded";
             return Err(format!("the port in the URL is not a number; {hint}"));
         }
         hosts.push(decoded(host, "host")?);

@@ -427,7 +427,7 @@ fn inline_identity(given: &Given) -> Result<Option<ClientIdentity>, String> {
             Ok(Some(ClientIdentity { certificates: certificate.as_bytes().to_vec(), key: key.as_bytes().to_vec() }))
         }
         (None, None) => Ok(None),
-        _ => Err("With sslinline, sslcert and sslkey have to be set both".to_owned()),
+        _ => Err("With sslinline, both sslcert and sslkey must be set".to_owned()),
     }
 }
 

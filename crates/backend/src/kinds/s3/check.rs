@@ -106,7 +106,7 @@ fn session(object: &str, role: &Arguments, not_blank: &[&str], problems: &mut Di
         match duration(&text) {
             Err(reason) => problems.push(diagnostics::invalid_duration(&name, &text, reason)),
             Ok(found) if !(SHORTEST_SESSION..=LONGEST_SESSION).contains(&found) => {
-                problems.push(diagnostics::invalid_duration(&name, &text, "it has to be between 15m and 12h"));
+                problems.push(diagnostics::invalid_duration(&name, &text, "it must be between 15m and 12h"));
             }
             Ok(_) => {}
         }

@@ -69,11 +69,11 @@ fn check_region(arguments: &Arguments, variables: &Environment) -> Result<(), Di
 fn encryption(arguments: &Arguments, variables: &Environment) -> Result<Encryption, Diagnostics> {
     let decoded = |text: &str| -> Result<Secret, &'static str> {
         if text.len() != 44 {
-            return Err("has to have 44 characters: 32 bytes in Base64");
+            return Err("must have 44 characters: 32 bytes in Base64");
         }
         let bytes = BASE64.decode(text).map_err(|_| "is not Base64")?;
         let is_complete = bytes.len() == 32;
-        is_complete.then(|| Secret::new(text)).ok_or("has to have 44 characters: 32 bytes in Base64")
+        is_complete.then(|| Secret::new(text)).ok_or("must have 44 characters: 32 bytes in Base64")
     };
     let variable = variables.get("AWS_SSE_CUSTOMER_KEY");
     let kms_key = arguments.text("kms_key_id");

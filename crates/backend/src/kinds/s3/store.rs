@@ -266,7 +266,7 @@ impl Store for S3Store {
                 let row = self.row(workspace);
                 return Err(StoreError::lasting(format!(
                     "the MD5 of the state is {present}, and the digest in the DynamoDB table \"{table}\" is {expected}. Another \
-                     program replaced the object, or a run ended before it wrote the digest. Check the object, then set Digest \
+                     process replaced the object, or a run ended before it wrote the digest. Check the object, then set Digest \
                      in the row \"{row}-md5\" to {present} or delete the row"
                 )));
             }

@@ -24,7 +24,7 @@ pub(in crate::kinds) fn remote_schema() -> ArgumentSchema {
     let text = |name, description| Argument::optional(name, Type::string()).described(description);
     let workspaces = BlockSchema::new([
         ("name", Attribute::optional(Type::string()).described("The workspace that the default workspace stands for.")),
-        ("prefix", Attribute::optional(Type::string()).described("What the names of all workspaces start with.")),
+        ("prefix", Attribute::optional(Type::string()).described("Prefix of the names of all workspaces.")),
     ]);
     ArgumentSchema::new([
         text("hostname", "The host of the server."),

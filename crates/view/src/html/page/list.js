@@ -64,7 +64,7 @@ class Rows {
     return block.element.children[at - block.start];
   }
 
-  // Brings an entry into view and gives it the focus.
+  // Scrolls to an entry and focuses it.
   go(at) {
     const row = this.row(at);
     if (!row) return;
