@@ -20,6 +20,7 @@ pub(crate) fn all() -> Vec<(&'static str, fn())> {
         ("no secret is in the file", no_secret_is_in_the_file),
         ("graph leads to the diff", graph_leads_to_the_diff),
         ("a state", a_state),
+        ("a state with its configuration", a_state_with_its_configuration),
         ("a page follows an apply", a_page_follows_an_apply),
         ("a saved plan is served until the user stops", a_saved_plan_is_served),
     ]
@@ -487,6 +488,68 @@ fn a_state() {
         outputs.contains("step 1") && outputs.contains("(sensitive value)") && !outputs.contains("hunter2"),
         "{outputs}"
     );
+    quiet(&browser);
+}
+
+fn a_state_with_its_configuration() {
+    let Some(browser) = chromium() else { return };
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+provider "terraform" {
+  alias    = "by"
+  for_each = toset(["eu", "us"])
+}
+resource "terraform_data" "site" {
+  for_each = toset(["eu", "us"])
+  provider = terraform.by[each.key]
+}
+resource "terraform_data" "plain" {}
+resource "terraform_data" "off" {
+  lifecycle { enabled = false }
+}
+module "old" {
+  source = "./old"
+}
+module "none" {
+  source = "./old"
+  lifecycle { enabled = false }
+}
+resource "terraform_data" "user" { input = module.old.name }
+//- old/main.tf
+output "name" {
+  value      = "x"
+  deprecated = "Use other."
+}
+"#,
+    );
+    yes(&sandbox.run(&["apply", "-auto-approve"]));
+    page(&sandbox, &browser, &[]);
+    let text = |id: &str| browser.run_with("return document.getElementById(arguments[0]).innerText", &[id]).to_string();
+    browser.run("document.getElementById('tab-disabled').click()");
+    let disabled = text("panel-disabled");
+    for part in ["terraform_data.off", "module.none", "main.tf:11", "main.tf:18"] {
+        assert!(disabled.contains(part), "{part}: {disabled}");
+    }
+    browser.run("document.getElementById('tab-warnings').click()");
+    let warnings = text("panel-warnings");
+    for part in ["deprecated: module.old.name", "Use other.", "main.tf:20"] {
+        assert!(warnings.contains(part), "{part}: {warnings}");
+    }
+    browser.run("document.getElementById('tab-changes').click()");
+    browser.run(
+        "[...document.querySelectorAll('.facet')].find(e => e.textContent.startsWith('terraform.by[us]')).click()",
+    );
+    assert_eq!(rows(&browser), "terraform_data.site[\"us\"]");
+    assert!(browser.text("return location.hash").contains("provider="), "the filter is part of the address");
+    browser.run("document.getElementById('clear').click()");
+    search(&browser, "provider:by[eu]");
+    assert_eq!(rows(&browser), "terraform_data.site[\"eu\"]");
+    let tags = browser.text("return document.querySelector('#list .tags').innerText");
+    assert!(tags.contains("provider [\"eu\"]"), "{tags}");
+    // A state file does not belong to the configuration of the directory.
+    page(&sandbox, &browser, &["terraform.tfstate"]);
+    assert_eq!(browser.run("return document.getElementById('tab-disabled').hidden"), true);
     quiet(&browser);
 }
 

@@ -73,7 +73,7 @@ const syncFilters = () => {
   drawAttributes();
 };
 
-const TABS = ["changes", "drift", "outputs", "checks", "warnings", "graph", "run"];
+const TABS = ["changes", "drift", "outputs", "checks", "warnings", "disabled", "graph", "run"];
 const select = (name) => {
   for (const tab of TABS) {
     const button = byId("tab-" + tab);
@@ -224,7 +224,7 @@ const print = () => {
 };
 
 const showTabs = () => {
-  const has = { changes: true, drift: drift.length, outputs: (report.outputs || []).length, checks: (report.checks || []).length, warnings: (report.warnings || []).length, graph: graph && graph.nodes.length };
+  const has = { changes: true, drift: drift.length, outputs: (report.outputs || []).length, checks: (report.checks || []).length, warnings: (report.warnings || []).length, disabled: (report.disabled || []).length, graph: graph && graph.nodes.length };
   for (const tab of TABS) {
     const button = byId("tab-" + tab);
     button.hidden = tab === "run" ? button.hidden : !has[tab];
@@ -245,6 +245,7 @@ const draw = (data) => {
   drawOutputs();
   drawChecks();
   drawWarnings();
+  drawDisabled();
   showTabs();
   if (isState) {
     byId("order").options[0].text = "by status";
