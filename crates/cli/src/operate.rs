@@ -175,6 +175,7 @@ fn show(
         let shown = |path: &Path| path.display().to_string();
         output.next_steps(settings.out.as_deref().map(shown).as_deref(), generated.map(shown).as_deref());
     }
+    output.end_of_plan();
     Ok(code)
 }
 
@@ -213,7 +214,9 @@ fn apply_made(
         output.plan(&sources(plan, &planned, loaded));
     }
     if has_failed {
-        return Ok(end(output, planned, &loaded.sources, 1));
+        let code = end(output, planned, &loaded.sources, 1);
+        output.end_of_plan();
+        return Ok(code);
     }
     // A plan of another state than the one that is locked now is made again, and shown again.
     let mut waiting = Waiting::attending(output, stop);
@@ -237,11 +240,13 @@ fn apply_made(
             return failed(output, &problems, &loaded.sources);
         }
     }
-    if !settings.auto_approve && planned.has_changes() {
+    let asks = !settings.auto_approve && planned.has_changes();
+    if asks {
         output.report(&planned.take_diagnostics(), &loaded.sources);
-        if !approval::approved(output, settings.prompts, settings.plan.mode, stop)? {
-            return Ok(end(output, planned, &loaded.sources, 1));
-        }
+    }
+    output.end_of_plan();
+    if asks && !approval::approved(output, settings.prompts, settings.plan.mode, stop)? {
+        return Ok(end(output, planned, &loaded.sources, 1));
     }
     let applied = carry_out(output, planned, &loaded.project, settings, stop);
     Ok(conclude(output, applied, &loaded.sources, settings.kind))

@@ -46,6 +46,15 @@ pub(crate) struct OperationOutput<'t> {
     start: Instant,
     deprecation: DeprecationChoice,
     view: PlanView,
+    /// The objects at risk of the plan that was shown last, for the end of the output.
+    risks: Option<Risks>,
+}
+
+/// Objects at risk, as text.
+struct Risks {
+    text: String,
+    /// Rows of the terminal before the text that shows them first.
+    before: usize,
 }
 
 /// Settings of the output of an operation.
@@ -119,8 +128,17 @@ impl<'t> OperationOutput<'t> {
         let (operations, drawn) = (Operations::default(), Duration::ZERO);
         let inner = Inner { terminal, into, page, operations, drawn, interrupts: 0 };
         let start = Instant::now();
-        let output =
-            OperationOutput { inner: RefCell::new(inner), json, look, concise, verbose, start, deprecation, view };
+        let output = OperationOutput {
+            inner: RefCell::new(inner),
+            json,
+            look,
+            concise,
+            verbose,
+            start,
+            deprecation,
+            view,
+            risks: None,
+        };
         output.lines(&greeting());
         output
     }
@@ -320,11 +338,21 @@ impl<'t> OperationOutput<'t> {
 
     /// Shows a plan.
     pub(crate) fn plan(&mut self, from: &PlanSources<'_>) {
-        if self.json {
-        } else if self.view.is_special() {
-            self.human(&plan_views::render(from, &self.view, self.look));
-        } else {
-            self.usual_plan(from);
+        if !self.json {
+            let before = self.rows();
+            let is_special = self.view.is_special();
+            if is_special {
+                self.human(&plan_views::render(from, &self.view, self.look));
+            } else {
+                plan::render_in_pieces(from.plan, from.schemas, self.look, &mut InOrder { output: self });
+            }
+            let height = self.inner.borrow().terminal.height();
+            let text = height.map(|height| plan_views::digest(from, height, self.look)).filter(|text| !text.is_empty());
+            // Views end with the objects at risk.
+            let own = |text: &String| {
+                if is_special { self.rows().saturating_sub(text.matches('\n').count()) } else { before }
+            };
+            self.risks = text.map(|text| Risks { before: own(&text), text });
         }
         if self.has_programs() {
             self.lines(&machine::plan(from.plan, &now()));
@@ -332,14 +360,17 @@ impl<'t> OperationOutput<'t> {
         self.publish(from);
     }
 
-    /// Shows a plan in its usual form. Where it is longer than the screen, it ends with what can be lost.
-    fn usual_plan(&self, from: &PlanSources<'_>) {
-        let mut writer = InOrder { output: self, lines: 0 };
-        plan::render_in_pieces(from.plan, from.schemas, self.look, &mut writer);
-        let lines = writer.lines;
+    fn rows(&self) -> usize {
+        self.inner.borrow().terminal.rows()
+    }
+
+    /// Ends the report of a plan: shows the objects at risk if they are not on the screen any more.
+    pub(crate) fn end_of_plan(&mut self) {
         let height = self.inner.borrow().terminal.height();
-        if let Some(height) = height.filter(|height| lines > *height) {
-            self.human(&plan_views::digest(from, height, self.look));
+        if let (Some(risks), Some(height)) = (self.risks.take(), height)
+            && self.rows().saturating_sub(risks.before) > height.saturating_sub(plan_views::ROWS_BELOW)
+        {
+            self.human(&risks.text);
         }
     }
 
@@ -407,13 +438,10 @@ impl<'t> OperationOutput<'t> {
 /// Writes the pieces of a plan for people.
 struct InOrder<'o, 't> {
     output: &'o OperationOutput<'t>,
-    /// Number of lines so far.
-    lines: usize,
 }
 
 impl PieceWriter for InOrder<'_, '_> {
     fn write(&mut self, piece: &str) {
-        self.lines += piece.matches('\n').count();
         self.output.human(piece);
     }
     fn write_all(&mut self, count: usize, make: &(dyn Fn(usize) -> String + Sync)) {

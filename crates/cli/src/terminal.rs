@@ -62,6 +62,8 @@ pub(crate) struct Terminal {
     is_terminal: bool,
     /// The live display at the end of standard output.
     live: LiveBlock,
+    /// Number of rows that were written to the terminal.
+    rows: usize,
 }
 
 struct Stream {
@@ -108,6 +110,7 @@ impl Terminal {
                 && !in_automation
                 && !logs_to_terminal(environment),
             live: LiveBlock::default(),
+            rows: 0,
             stdout: Stream {
                 colour: colour(stdout.is_terminal()),
                 width: width(terminal_size::terminal_size_of(&stdout)),
@@ -159,7 +162,22 @@ impl Terminal {
     /// Writes data to standard output that need not be text.
     pub(crate) fn out_bytes(&mut self, bytes: &[u8]) {
         self.clear_live();
+        self.count_rows(bytes);
         self.stdout.write(bytes);
+    }
+
+    /// Counts the rows that a text takes on the terminal.
+    fn count_rows(&mut self, bytes: &[u8]) {
+        if self.stdout.height.is_some() {
+            let width = self.stdout.width.max(1);
+            self.rows +=
+                bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.len().div_ceil(width + 1)).sum::<usize>();
+        }
+    }
+
+    /// Number of rows that were written to the terminal so far. Control sequences count as characters, so it can be too high.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Replaces the live display, which other output removes.
@@ -206,6 +224,7 @@ impl Terminal {
         if self.clear_live() {
             self.stdout.flush();
         }
+        self.count_rows(text.as_bytes());
         self.stderr.write(text.as_bytes());
     }
 

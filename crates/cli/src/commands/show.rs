@@ -343,7 +343,7 @@ fn write(
         Shown::Plan(found) => {
             let text = yuba_view::plan::render(&found.plan, found.schemas(), look);
             let lines = text.matches('\n').count();
-            match terminal.height().filter(|height| lines > *height) {
+            match terminal.height().filter(|height| lines > height.saturating_sub(plan_views::ROWS_BELOW)) {
                 Some(height) => {
                     let references = found.references();
                     text + &plan_views::digest(&sources(found, &references.graph), height, look)

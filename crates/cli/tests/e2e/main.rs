@@ -21,6 +21,10 @@ mod modules;
 #[cfg(unix)]
 mod on_terminal;
 #[cfg(unix)]
+mod pane;
+#[cfg(unix)]
+mod panes;
+#[cfg(unix)]
 mod pictures;
 mod profile;
 mod prompt;
