@@ -18,6 +18,7 @@ use yuba_view::report::views::PlanView;
 use yuba_view::report::{PlanSources, Report, StateConfiguration, json as report_json};
 
 use super::{Command, JsonForm, Run};
+use crate::annotations;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
 use crate::json_into::{JsonInto, JsonSettings};
@@ -299,18 +300,21 @@ fn sources<'f>(found: &'f PlanAndConfiguration, graph: &'f RefGraph<'f>) -> Plan
     }
 }
 
-/// The name of a root module: the directory of its plan file, or the name of the working directory.
+/// The name of a root module: the path in its repository of the directory with the plan file. Outside of a repository the directory
+/// as it was given, or the name of the working directory.
 fn root(project: &Project, path: &Path) -> String {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty() && *parent != Path::new("."));
-    let dir = match parent {
-        Some(parent) => parent.display().to_string(),
-        None => {
-            let dir = project.path(Path::new("."));
-            let dir = dir.canonicalize().unwrap_or(dir);
-            dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    let dir = project.path(parent.unwrap_or(Path::new(".")));
+    let dir = dir.canonicalize().unwrap_or(dir);
+    let name = |dir: &Path| dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match (annotations::path_in_repository(project.environment(), &dir), parent) {
+        (Some(inside), _) if !inside.is_empty() => inside,
+        (Some(_), _) | (None, None) => name(&dir),
+        (None, Some(parent)) => {
+            let parent = parent.display().to_string();
+            parent.strip_prefix("./").map(str::to_owned).unwrap_or(parent)
         }
-    };
-    dir.strip_prefix("./").map(str::to_owned).unwrap_or(dir)
+    }
 }
 
 /// Writes the object to standard output and to the file of `-json-into`. The error is the reason why it cannot be shown.

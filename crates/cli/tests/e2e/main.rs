@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod colors;
+mod comments;
 mod completion;
 mod console;
 mod doctor;
