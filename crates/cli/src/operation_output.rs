@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use yuba_engine::{AppliedCounts, Interrupt};
-use yuba_net::Environment;
-use yuba_plan::{Action, Event, Phase, Plan};
+use yuba_plan::{Event, Phase, Plan};
+use yuba_session::Project;
 use yuba_state::Output;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::EcoString;
 use yuba_view::json::JsonValue;
-use yuba_view::live::Operations;
+use yuba_view::live::{Durations, Operations, Work};
 use yuba_view::machine::{self, OperationKind};
 use yuba_view::messages_json::{self, MessageLevel};
 use yuba_view::plan::{Look, PieceWriter};
@@ -21,6 +21,7 @@ use yuba_view::report::{PlanSources, Report};
 use yuba_view::{outputs, plan, progress};
 
 use crate::deprecation::DeprecationChoice;
+use crate::durations;
 use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::{JsonInto, JsonSettings};
@@ -42,6 +43,7 @@ pub(crate) struct OperationOutput<'t> {
     look: Look,
     concise: bool,
     verbose: bool,
+    project: Project,
     /// Time of the first event: durations are measured from here.
     start: Instant,
     deprecation: DeprecationChoice,
@@ -77,17 +79,16 @@ pub(crate) struct OutputSettings {
     page: Option<Ui>,
     /// `-summary` and others
     view: PlanView,
+    /// The working directory, which has the durations of earlier runs.
+    project: Project,
 }
 
 impl OutputSettings {
     /// Resolves the settings, and opens the file of `-json-into`.
     ///
     /// `page` is the page that the command always serves; other commands serve one with `-ui`.
-    pub(crate) fn resolve(
-        args: &Args,
-        environment: &Environment,
-        page: Option<PageEnd>,
-    ) -> Result<OutputSettings, Failure> {
+    pub(crate) fn resolve(args: &Args, project: &Project, page: Option<PageEnd>) -> Result<OutputSettings, Failure> {
+        let environment = project.environment();
         let wants_page = args.table_has("ui") && args.is_on("ui");
         let page = page.or(wants_page.then_some(PageEnd::WithRun));
         Ok(OutputSettings {
@@ -100,6 +101,7 @@ impl OutputSettings {
             in_automation: environment.get("TF_IN_AUTOMATION").is_some(),
             deprecation: args.deprecation().unwrap_or_default(),
             page: page.map(Ui::start).transpose()?,
+            project: project.clone(),
         })
     }
 }
@@ -118,14 +120,25 @@ struct Inner<'t> {
 impl<'t> OperationOutput<'t> {
     /// Begins the output with the version, for programs.
     pub(crate) fn new(terminal: &'t mut Terminal, settings: OutputSettings) -> OperationOutput<'t> {
-        let OutputSettings { json, into, show_sensitive, concise, verbose, in_automation, deprecation, view, page } =
-            settings;
+        let OutputSettings {
+            json,
+            into,
+            show_sensitive,
+            concise,
+            verbose,
+            in_automation,
+            deprecation,
+            view,
+            page,
+            project,
+        } = settings;
         if let Some(page) = &page {
             terminal.err(&page.greeting());
             terminal.flush();
         }
         let look = Look { style: terminal.style(), width: terminal.width(), show_sensitive, in_automation };
-        let (operations, drawn) = (Operations::default(), Duration::ZERO);
+        let past = if page.is_some() || terminal.redraws() { durations::load(&project) } else { Durations::default() };
+        let (operations, drawn) = (Operations::new(past), Duration::ZERO);
         let inner = Inner { terminal, into, page, operations, drawn, interrupts: 0 };
         let start = Instant::now();
         let output = OperationOutput {
@@ -134,6 +147,7 @@ impl<'t> OperationOutput<'t> {
             look,
             concise,
             verbose,
+            project,
             start,
             deprecation,
             view,
@@ -197,12 +211,21 @@ impl<'t> OperationOutput<'t> {
             self.lines(&messages_json::line(MessageLevel::Info, text, &now(), vec![("type", JsonValue::from("log"))]));
         }
         self.draw(Duration::ZERO);
+        self.show_status();
         let (people, programs) = self.slow_operations();
         if !people.is_empty() && !self.concise && !self.draws() {
             self.human(&people);
         }
         if !programs.is_empty() {
             self.lines(&programs);
+        }
+    }
+
+    /// Shows on the page how many operations are done, and what is probably left.
+    fn show_status(&self) {
+        let inner = self.inner.borrow();
+        if let Some(page) = &inner.page {
+            page.progress(inner.operations.status(self.start.elapsed()));
         }
     }
 
@@ -250,19 +273,14 @@ impl<'t> OperationOutput<'t> {
     }
 
     /// Number of objects that planning refreshes.
-    pub(crate) fn expect_refresh(&self, total: usize) {
-        self.inner.borrow_mut().operations.expect_refresh(total);
+    pub(crate) fn expect_refresh(&self, expected: BTreeMap<Work, usize>) {
+        self.inner.borrow_mut().operations.expect_refresh(expected);
     }
 
     /// From here on the changes of a plan are made.
     pub(crate) fn expect(&self, plan: &Plan) {
-        let steps = |action| match action {
-            Action::NoOp => 0,
-            Action::DeleteThenCreate | Action::CreateThenDelete => 2,
-            _ => 1,
-        };
-        let total = plan.changes.iter().map(|change| steps(change.action)).sum();
-        self.inner.borrow_mut().operations.expect_changes(total);
+        let (total, expected) = durations::planned(plan);
+        self.inner.borrow_mut().operations.expect_changes(total, expected);
     }
 
     /// Says something to programs: whole lines.
@@ -312,7 +330,8 @@ impl<'t> OperationOutput<'t> {
 
     /// Ends the page, if there is one.
     pub(crate) fn close_page(self) {
-        let Inner { terminal, page, .. } = self.inner.into_inner();
+        let Inner { terminal, page, operations, .. } = self.inner.into_inner();
+        durations::save(&self.project, operations.learned());
         if let Some(page) = page {
             page.finish(terminal);
         }

@@ -1,7 +1,6 @@
 //! `yuba drift`: objects that were changed or deleted outside of Yuba.
 
 mod diagnostics;
-mod progress;
 
 use std::io::ErrorKind;
 
@@ -11,22 +10,24 @@ use yuba_eval::tree::Purpose;
 use yuba_plan::Mode;
 use yuba_plan::drift::{Drift, IgnoreRule};
 use yuba_session::backend::{Refusal, StateFlags};
-use yuba_session::{ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Project, RemoteWorkspaces};
+use yuba_session::{
+    ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Project, RemoteWorkspaces,
+};
 use yuba_syntax::{Diagnostics, Sources};
 
 use super::plan::{EXCLUDE, EXCLUDE_FILE, INPUT, PARALLELISM, TARGET, TARGET_FILE};
 use super::{Command, JsonForm, Run};
 use crate::diagnostics as common;
+use crate::durations;
 use crate::exit::{Audience, Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
 use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::operate::{addresses, parallelism};
+use crate::reading_progress;
 use crate::settings::{VAR, VAR_FILE, ask, project};
 use crate::state_access::{self, LOCK, LOCK_TIMEOUT, STATE, StateWait};
 use crate::terminal::Terminal;
-
-use progress::Counter;
 
 pub(crate) const COMMAND: Command = Command {
     name: "drift",
@@ -150,8 +151,10 @@ fn examine(messages: &mut Messages<'_>, settings: DriftSettings) -> Result<u8, R
     let stop = waiting.into_stop();
     let locked = locked?;
     let audience = if json.is_on { Audience::Programs } else { Audience::People };
-    let counter = Counter::new(locked.state().instance_count(), audience);
-    let planned = counter.follow(&stop, |progress| locked.plan(&options, progress));
+    let (expected, reader) = (durations::refreshed(&locked), (&project, audience));
+    let planned = reading_progress::follow(messages.terminal(), reader, &stop, expected, |progress| {
+        locked.plan(&options, progress)
+    });
     let drift = planned.plan().map(|plan| Drift::of(&plan.drift, &rules));
     let has_failed = planned.has_failed();
     if let Some(drift) = drift.as_ref().filter(|drift| !has_failed || drift.is_any()) {

@@ -119,7 +119,8 @@ pub(crate) fn screen(written: &str, (columns, height): PaneSize) -> Vec<String> 
             '\n' => row += 1,
             '\r' => column = 0,
             '\x1b' => {
-                let end = rest.find(|c: char| c.is_ascii_alphabetic()).expect("it is a control sequence");
+                // The rest of a sequence may be on its way.
+                let Some(end) = rest.find(|c: char| c.is_ascii_alphabetic()) else { break };
                 let (sequence, after) = rest.split_at(end + 1);
                 rest = after;
                 let number = sequence[1..end].parse::<usize>().unwrap_or(1);

@@ -154,3 +154,90 @@ resource "terraform_data" "a_resource_with_a_name_that_is_as_long_as_names_in_mo
     assert!(visible.iter().any(|row| row.starts_with("Apply complete! Resources: 30 added")), "{visible:#?}");
     assert!(!visible.iter().any(|row| row.contains(" running [")), "the last frame is removed: {visible:#?}");
 }
+
+#[test]
+fn tests_show_runs_and_the_time() {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+resource "terraform_data" "slow" {
+  provisioner "local-exec" { command = "while [ ! -e go ]; do sleep 0.05; done" }
+}
+//- a.tftest.hcl
+run "first" {
+  command = plan
+}
+run "second" {}
+"#,
+    )
+    .env("NO_COLOR", "");
+    let mut pane = Pane::start(&sandbox, &["test"], (100, 30));
+    pane.wait_for(Some("1 of 2 runs done, 0 of 1 files [1s elapsed], not done: a.tftest.hcl"));
+    sandbox.write("go", "");
+    assert_eq!(pane.end(), 0, "{}", pane.written());
+    let (visible, _) = pane.rows();
+    assert!(!visible.iter().any(|row| row.contains(" elapsed]")), "the last frame is removed: {visible:#?}");
+    assert!(visible.iter().any(|row| row.contains("2 passed, 0 failed")), "{visible:#?}");
+}
+
+/// Objects that refer to each other.
+fn applied() -> Sandbox {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+resource "terraform_data" "a" { count = 3 }
+resource "terraform_data" "b" { input = terraform_data.a[0].id }
+"#,
+    )
+    .env("NO_COLOR", "");
+    assert_eq!(sandbox.run(&["apply", "-auto-approve"]).code, 0);
+    sandbox
+}
+
+#[test]
+fn drift_and_explain_show_progress_beside_their_data() {
+    let sandbox = applied();
+    for args in [&["drift"][..], &["explain", "terraform_data.b"]] {
+        let mut pane = Pane::start(&sandbox, args, (100, 30));
+        assert_eq!(pane.end(), 0, "{}", pane.written());
+        let (visible, above) = pane.rows();
+        let left = above.iter().chain(&visible).any(|row| row.contains("Refreshing state"));
+        assert!(!left, "no frame stays: {visible:#?}");
+    }
+    // Automation gets no frames.
+    let sandbox = sandbox.env("TF_IN_AUTOMATION", "1");
+    let mut pane = Pane::start(&sandbox, &["drift"], (100, 30));
+    assert_eq!(pane.end(), 0, "{}", pane.written());
+    assert!(!pane.written().contains("\x1b[J") && !pane.written().contains("Refresh"), "{}", pane.written());
+}
+
+#[test]
+fn durations_of_earlier_runs_give_the_rest() {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+variable "round" { default = 1 }
+resource "terraform_data" "slow" {
+  count            = 2
+  triggers_replace = var.round
+  provisioner "local-exec" { command = "sleep 1.2" }
+}
+"#,
+    )
+    .env("NO_COLOR", "");
+    let durations = || std::fs::read_to_string(sandbox.dir().join(".terraform/yuba-durations")).unwrap_or_default();
+    assert_eq!(sandbox.run(&["apply", "-auto-approve"]).code, 0);
+    assert_eq!(durations(), "", "a directory that is not initialized stays as it is");
+    std::fs::create_dir(sandbox.dir().join(".terraform")).expect("it is new");
+    assert_eq!(sandbox.run(&["apply", "-auto-approve", "-var=round=2"]).code, 0);
+    let recorded = durations();
+    let words: Vec<&str> = recorded.trim_end().split(' ').collect();
+    assert_eq!(words[..3], ["terraform_data", "create", "2"], "{recorded}");
+    assert!(words[3].parse::<u32>().is_ok_and(|millis| (1000..10_000).contains(&millis)), "{recorded}");
+    // The estimate is there before the first operation has finished.
+    sandbox.write(".terraform/yuba-durations", "terraform_data create 3 60000\n");
+    let mut pane = Pane::start(&sandbox, &["apply", "-auto-approve", "-var=round=3"], (100, 30));
+    pane.wait_for(Some(" elapsed, about 5"));
+    assert!(!pane.written().contains("Creation complete"), "{}", pane.written());
+    assert_eq!(pane.end(), 0, "{}", pane.written());
+}
