@@ -111,7 +111,8 @@ const follow = () => {
   let address;
   try { address = decodeURIComponent(hash); } catch { return; }
   if (!address) return;
-  const item = items.find((item) => item.address === address) || drift.find((item) => item.address === address);
+  const named = (item) => nameOf(item) === address;
+  const item = items.find(named) || drift.find(named) || items.find((item) => item.address === address);
   if (!item) {
     announce("No " + noun() + " with the address " + address);
     return;

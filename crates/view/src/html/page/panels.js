@@ -54,7 +54,7 @@ const RISKY = 8;
 const risky = () => {
   const high = items.filter((item) => !item.drift && ["destroy", "replace", "forget"].includes(item.shown)).sort(ORDERS.risk);
   if (isState || !high.length) return null;
-  const line = (item) => el("li", {}, badge(item.shown), el("div", {}, el("a", { href: "#" + encodeURIComponent(item.address), class: "to" }, addressText(item)), " ",
+  const line = (item) => el("li", {}, badge(item.shown), el("div", {}, el("a", { href: "#" + encodeURIComponent(nameOf(item)), class: "to" }, addressText(item)), " ",
     el("span", { class: "why" }, why(item))));
   const list = el("ul", {}, high.slice(0, RISKY).map(line));
   const more = high.length > RISKY && el("button", {
