@@ -1,10 +1,9 @@
 //! The HTML report in a real browser: `show -html` and the page of `-ui`.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Stdio};
+mod large;
+mod secrets;
+mod serving;
 
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 use yuba_testkit::servers::{Browser, ColorScheme, chromium};
 use yuba_testkit::{Run, Sandbox};
 
@@ -12,22 +11,22 @@ use yuba_testkit::{Run, Sandbox};
 pub(crate) fn all() -> Vec<(&'static str, fn())> {
     vec![
         ("opens, filters and follows permalinks", opens_filters_and_follows_permalinks),
-        ("10,000 changes appear and filter at once", ten_thousand_changes),
+        ("10,000 changes appear and filter at once", large::ten_thousand_changes),
         ("what is destroyed is on the first screen", destroys_are_on_the_first_screen),
         ("keyboard and screen readers", keyboard_and_screen_readers),
         ("light, dark, narrow and on paper", light_dark_narrow_and_on_paper),
         ("hostile texts stay texts, and nothing leaves the page", hostile_texts_stay_texts),
-        ("no secret is in the file", no_secret_is_in_the_file),
+        ("no secret is in the file", secrets::no_secret_is_in_the_file),
         ("graph leads to the diff", graph_leads_to_the_diff),
         ("a state", a_state),
         ("a state with its configuration", a_state_with_its_configuration),
         ("deposed objects and warnings", deposed_objects_and_warnings),
         ("graph with other distances, open modules and zoom", graph_with_distances_and_zoom),
         ("on paper", on_paper),
-        ("a page follows an apply", a_page_follows_an_apply),
-        ("a page follows a run that fails", a_page_follows_a_run_that_fails),
-        ("a page without a plan plans", a_page_without_a_plan_plans),
-        ("a saved plan is served until the user stops", a_saved_plan_is_served),
+        ("a page follows an apply", serving::a_page_follows_an_apply),
+        ("a page follows a run that fails", serving::a_page_follows_a_run_that_fails),
+        ("a page without a plan plans", serving::a_page_without_a_plan_plans),
+        ("a saved plan is served until the user stops", serving::a_saved_plan_is_served),
     ]
 }
 
@@ -179,132 +178,6 @@ fn opens_filters_and_follows_permalinks() {
     quiet(&browser);
 }
 
-/// The best of several attempts in milliseconds: another process may delay some of them.
-fn best(attempts: u32, mut run: impl FnMut() -> f64) -> f64 {
-    (0..attempts).map(|_| run()).fold(f64::INFINITY, f64::min)
-}
-
-/// A plan of 10,000 changes: creations, updates in strings of several lines and in maps, replacements and removals.
-fn large() -> Sandbox {
-    let sandbox = sandbox(
-        r##"
-//- main.tf
-variable "step" { default = 1 }
-resource "terraform_data" "changed" {
-  count = 6000
-  input = {
-    name = "server-${count.index}"
-    size = count.index % 7
-    text = "#!/bin/sh\necho ${count.index}\n# step ${var.step}\nexit 0\n"
-    tags = { team = "t${count.index % 5}", step = "${var.step}" }
-  }
-}
-resource "terraform_data" "replaced" {
-  count            = 2000
-  triggers_replace = { step = var.step, at = count.index }
-  input            = "machine ${count.index}"
-}
-resource "terraform_data" "gone" { count = var.step == 1 ? 1000 : 0 }
-resource "terraform_data" "new" {
-  count = var.step == 1 ? 0 : 1000
-  input = { name = "new-${count.index}", text = "a\nb\n${count.index}" }
-}
-"##,
-    );
-    yes(&sandbox.run(&["apply", "-auto-approve", "-concise"]));
-    yes(&sandbox.run(&["plan", "-var=step=2", "-out=p.tfplan", "-concise"]));
-    sandbox
-}
-
-/// The cpu time of a command in seconds, the best of three.
-fn cpu(sandbox: &Sandbox, args: &str) -> f64 {
-    best(3, || {
-        let run = sandbox.shell(&["sh", "-c"], &format!("{} {args} > out.txt && times", env!("CARGO_BIN_EXE_yuba")));
-        yes(&run);
-        // The second line has the times of child processes: 0m1.25s 0m0.10s
-        let line = run.stdout.lines().nth(1).unwrap_or_default();
-        let seconds = |word: &str| {
-            let (minutes, seconds) = word.trim_end_matches('s').split_once('m').expect("it has minutes");
-            minutes.parse::<f64>().unwrap_or_default() * 60.0 + seconds.parse::<f64>().expect("it is a number")
-        };
-        line.split_whitespace().map(seconds).sum()
-    })
-}
-
-fn ten_thousand_changes() {
-    let Some(browser) = chromium() else { return };
-    let sandbox = large();
-    let (html, document) = (cpu(&sandbox, "show -html=report.html p.tfplan"), cpu(&sandbox, "show -json p.tfplan"));
-    assert!(html <= document * 3.0, "{html} s of cpu for HTML, {document} s for JSON");
-    page(&sandbox, &browser, &["p.tfplan"]);
-    let json = sandbox.run(&["show", "-json", "p.tfplan"]).stdout;
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
-    encoder.write_all(json.as_bytes()).expect("memory takes everything");
-    let stored = encoder.finish().expect("memory takes everything").len() * 4 / 3;
-    let size = std::fs::metadata(sandbox.dir().join("report.html")).expect("it is written").len() as usize;
-    assert!(size * 2 <= stored * 3, "{size} bytes of HTML, {stored} bytes of plan");
-    let wall = best(5, || {
-        browser.run("location.reload()");
-        browser.wait_for("document.body.dataset.ready");
-        browser.run("return performance.getEntriesByName('shown')[0].startTime").as_f64().unwrap_or(f64::INFINITY)
-    });
-    assert!(wall < 1000.0, "first view after {wall} ms");
-    let shown = best(3, || {
-        let before = browser.worked();
-        browser.run("location.reload()");
-        browser.wait_for("document.body.dataset.ready");
-        browser.worked() - before
-    });
-    assert!(shown < 1000.0, "first view after {shown} ms of work");
-    let timed = "const s = document.getElementById('search'); const t = performance.now(); s.value = arguments[0]; \
-                 s.dispatchEvent(new Event('input')); document.body.offsetHeight; return performance.now() - t";
-    let mut times = vec![format!(
-        "first view {shown:.0} ms of work, {wall:.0} ms; {size} bytes, plan {stored} bytes; cpu {html:.2} s, JSON {document:.2} s"
-    )];
-    // The first filter comes before the page has indexed anything.
-    let never = serde_json::json!({ "source": "window.requestIdleCallback = () => {}" });
-    browser.devtools("Page.addScriptToEvaluateOnNewDocument", &never);
-    let cold = best(5, || {
-        browser.run("location.reload()");
-        browser.wait_for("document.body.dataset.ready");
-        browser.run_with(timed, &["server-77"]).as_f64().unwrap_or(f64::INFINITY)
-    });
-    assert_eq!(found(&browser), "11 of 10,000 changes");
-    assert!(cold < 100.0, "the first filter takes {cold} ms");
-    times.push(format!("first filter {cold:.0} ms"));
-    for (query, expected) in [
-        ("server-77", "11 of 10,000 changes"),
-        ("attr:tags.step", "6,000 of 10,000 changes"),
-        ("action:create -new", "0 of 10,000 changes"),
-        ("terraform_data.changed[5999]", "1 of 10,000 changes"),
-        ("action:destroy", "1,000 of 10,000 changes in 1 row"),
-    ] {
-        let mut wall = f64::INFINITY;
-        let time = best(5, || {
-            search(&browser, "");
-            let before = browser.worked();
-            wall = browser.run_with(timed, &[query]).as_f64().unwrap_or_default().min(wall);
-            browser.worked() - before
-        });
-        assert_eq!(found(&browser), expected, "{query}");
-        assert!(time < 100.0 && wall < 100.0, "{query}: {time} ms of work, {wall} ms");
-        times.push(format!("{query}: {time:.0} ms of work, {wall:.0} ms"));
-    }
-    // Only rows near the visible part have elements, also after a jump to the last one.
-    search(&browser, "");
-    browser.run("location.hash = '#terraform_data.changed[5998]'");
-    browser.wait_for("document.querySelector('.target')");
-    let visible =
-        "const r = document.querySelector('.target').getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight";
-    browser.wait_for(&format!("(() => {{ {visible} }})()"));
-    let elements = browser.run("return document.querySelectorAll('#list .item').length").as_u64();
-    assert!(elements.is_some_and(|count| count < 1500), "{elements:?}");
-    if std::env::var_os("YUBA_TIMES").is_some() {
-        eprintln!("{}", times.join("\n"));
-    }
-    quiet(&browser);
-}
-
 fn destroys_are_on_the_first_screen() {
     let Some(browser) = chromium() else { return };
     let sandbox = sandbox(
@@ -430,110 +303,6 @@ output "o" { value = local.evil }
     let markup = browser
         .run("try { document.createElement('p').innerHTML = '<b>x</b>'; return 'set' } catch { return 'refused' }");
     assert_eq!(markup, "refused");
-}
-
-/// The text that a page holds: the file, and the report in it.
-fn content(browser: &Browser) -> String {
-    let script = "const block = document.getElementById('report'); \
-                  if (block.dataset.form !== 'deflate') return block.textContent; \
-                  const bytes = Uint8Array.from(atob(block.textContent), letter => letter.charCodeAt(0)); \
-                  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))).text()";
-    browser.run_async(script).as_str().expect("it is text").to_owned()
-}
-
-/// Random numbers from a seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-
-    /// A secret of letters that nothing else has, so that single letters are found.
-    fn secret(&mut self, length: u64) -> String {
-        (0..length).filter_map(|_| char::from_u32('а' as u32 + self.below(32) as u32)).collect()
-    }
-}
-
-/// Whether a text has a letter of a secret.
-fn has_secret(text: &str) -> bool {
-    text.contains("\\u04") || text.chars().any(|c| ('а'..='я').contains(&c))
-}
-
-/// Secrets of 1 to 40 letters from a seed at many positions: variables, outputs, parts of objects, keys of maps, elements of sets, lines,
-/// JSON.
-fn no_secret_is_in_the_file() {
-    let Some(browser) = chromium() else { return };
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for filler in [0, 0, 0, 400] {
-        // Short ones in each round: they are found by other rules than long ones.
-        let mut secrets = (0_u64..).map(|at| random_secret(&mut random, at));
-        let mut next = || secrets.next().expect("there is always another one");
-        let sandbox = sandbox(&format!(
-            r#"
-//- main.tf
-variable "v" {{
-  default   = "{a}"
-  sensitive = true
-}}
-variable "step" {{ default = 1 }}
-locals {{
-  whole = sensitive({{ a = "{b}", b = ["{c}"] }})
-  part  = {{ open = "plain", closed = sensitive("{d}") }}
-  key   = sensitive("{e}")
-}}
-resource "terraform_data" "one" {{ input = var.v }}
-resource "terraform_data" "two" {{ input = local.whole }}
-resource "terraform_data" "three" {{ input = local.part }}
-resource "terraform_data" "four" {{ input = {{ (nonsensitive("open")) = "x-${{local.key}}\nline" }} }}
-resource "terraform_data" "five" {{ input = jsonencode({{ k = sensitive("{f}") }}) }}
-resource "terraform_data" "six" {{ input = toset([sensitive("{g}"), "open"]) }}
-resource "terraform_data" "seven" {{ triggers_replace = "${{var.v}}-${{var.step}}" }}
-resource "terraform_data" "filler" {{ count = {filler} }}
-check "told" {{
-  assert {{
-    condition     = var.v == "other"
-    error_message = "The value is ${{var.v}}."
-  }}
-}}
-output "o" {{
-  value     = "{h}"
-  sensitive = true
-}}
-"#,
-            a = next(),
-            b = next(),
-            c = next(),
-            d = next(),
-            e = next(),
-            f = next(),
-            g = next(),
-            h = next(),
-        ));
-        let value = format!("-var=v={}", next());
-        yes(&sandbox.run(&["plan", "-out=create.tfplan"]));
-        yes(&sandbox.run(&["apply", "create.tfplan"]));
-        yes(&sandbox.run(&["plan", "-var=step=2", &value, "-out=update.tfplan"]));
-        yes(&sandbox.run(&["plan", "-destroy", "-out=destroy.tfplan"]));
-        for shown in [&["create.tfplan"][..], &["update.tfplan"], &["destroy.tfplan"], &[]] {
-            page(&sandbox, &browser, shown);
-            let content = content(&browser);
-            assert!(content.contains("terraform_data.three"), "the report has its objects");
-            assert!(!has_secret(&content), "{shown:?}: {content}");
-            assert!(!has_secret(&sandbox.read("report.html")), "{shown:?}");
-        }
-    }
-    quiet(&browser);
-}
-
-/// A secret: every other one has at most five letters.
-fn random_secret(random: &mut Random, at: u64) -> String {
-    let longest = if at.is_multiple_of(2) { 5 } else { 40 };
-    let length = 1 + random.below(longest);
-    random.secret(length)
 }
 
 fn graph_leads_to_the_diff() {
@@ -785,115 +554,5 @@ fn on_paper() {
     assert!(pdf.starts_with("JVBER"), "it is a PDF");
     // The page is as it was.
     browser.run("dispatchEvent(new Event('afterprint'))");
-    quiet(&browser);
-}
-
-/// The command while it runs, with the address of its page.
-fn serving(sandbox: &Sandbox, args: &[&str]) -> (Child, String) {
-    let mut command = sandbox.command(args);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the program was built");
-    let mut lines = BufReader::new(child.stderr.take().expect("it is a pipe")).lines();
-    let url = lines.find_map(|line| {
-        let line = line.expect("it is text");
-        line.split(' ').find(|word| word.starts_with("http://127.0.0.1:")).map(str::to_owned)
-    });
-    // The rest must be read, or the program waits.
-    std::thread::spawn(move || lines.for_each(drop));
-    (child, url.expect("it prints its address"))
-}
-
-fn a_page_follows_an_apply() {
-    let Some(browser) = chromium() else { return };
-    let sandbox = sandbox(
-        r#"
-//- main.tf
-resource "terraform_data" "slow" {
-  input = "x"
-  provisioner "local-exec" { command = "while [ ! -e go ]; do sleep 0.05; done; echo went" }
-}
-resource "terraform_data" "fast" { count = 3 }
-output "password" {
-  value     = "hunter2"
-  sensitive = true
-}
-"#,
-    );
-    let (mut child, url) = serving(&sandbox, &["apply", "-auto-approve", "-ui"]);
-    browser.open(&url);
-    browser.wait_for("document.getElementById('run-now').innerText.includes('terraform_data.slow')");
-    browser
-        .wait_for("document.getElementById('run-log').innerText.includes('terraform_data.fast[2]: Creation complete')");
-    browser.wait_for("document.body.dataset.ready");
-    browser.run("document.getElementById('tab-changes').click()");
-    assert!(rows(&browser).contains("terraform_data.slow"), "{}", rows(&browser));
-    sandbox.write("go", "");
-    browser.wait_for("document.getElementById('run-state').textContent.startsWith('Finished')");
-    let log = browser.text("return document.getElementById('run-log').textContent");
-    assert!(log.contains("went") && log.contains("Apply complete!") && !log.contains("hunter2"), "{log}");
-    let status = child.wait().expect("it ends");
-    assert!(status.success(), "{status}");
-    // The page stays usable after the end.
-    search(&browser, "fast[1]");
-    assert!(rows(&browser).contains("terraform_data.fast[1]"), "{}", rows(&browser));
-    let origin = url.split('/').take(3).collect::<Vec<_>>().join("/");
-    let others: Vec<String> = browser.requests().into_iter().filter(|asked| !asked.starts_with(&origin)).collect();
-    assert_eq!(others, Vec::<String>::new());
-    quiet(&browser);
-}
-
-fn a_page_follows_a_run_that_fails() {
-    let Some(browser) = chromium() else { return };
-    let sandbox = sandbox(
-        r#"
-//- main.tf
-resource "terraform_data" "bad" {
-  provisioner "local-exec" { command = "while [ ! -e go ]; do sleep 0.05; done; exit 3" }
-}
-"#,
-    );
-    let (mut child, url) = serving(&sandbox, &["apply", "-auto-approve", "-ui"]);
-    browser.open(&url);
-    browser.wait_for("document.getElementById('run-now')?.innerText.includes('terraform_data.bad')");
-    browser.wait_for("document.getElementById('run-count').textContent === '0 of 1 operations done'");
-    sandbox.write("go", "");
-    browser.wait_for("document.getElementById('run-state').textContent.startsWith('Finished with errors')");
-    let log = browser.text("return document.getElementById('run-log').textContent");
-    assert!(log.contains("local-exec provisioner error"), "{log}");
-    let marked = browser.run("return document.querySelectorAll('#run-log .log-error').length").as_u64();
-    assert!(marked.is_some_and(|count| count > 0), "errors are marked: {log}");
-    let status = child.wait().expect("it ends");
-    assert_eq!(status.code(), Some(1));
-    quiet(&browser);
-}
-
-fn a_page_without_a_plan_plans() {
-    let Some(browser) = chromium() else { return };
-    let sandbox = planned();
-    let (mut child, url) = serving(&sandbox, &["ui", "-var=step=2"]);
-    browser.open(&url);
-    browser.wait_for("document.body.dataset.ready");
-    browser.run("document.getElementById('tab-changes').click()");
-    assert!(rows(&browser).contains("terraform_data.gone[0]"), "{}", rows(&browser));
-    assert!(child.try_wait().expect("it is ours").is_none(), "the page stays");
-    yes(&sandbox.shell(&["sh", "-c"], &format!("kill -INT {}", child.id())));
-    let status = child.wait().expect("it ends");
-    assert!(status.success(), "{status}");
-    quiet(&browser);
-}
-
-fn a_saved_plan_is_served() {
-    let Some(browser) = chromium() else { return };
-    let sandbox = planned();
-    let (mut child, url) = serving(&sandbox, &["ui", "p.tfplan"]);
-    browser.open(&url);
-    browser.wait_for("document.body.dataset.ready");
-    assert!(rows(&browser).contains("terraform_data.gone[0]"), "{}", rows(&browser));
-    assert_eq!(browser.run("return document.getElementById('tab-run').hidden"), true);
-    assert!(child.try_wait().expect("it is ours").is_none(), "the page stays");
-    let pid = child.id().to_string();
-    yes(&sandbox.shell(&["sh", "-c"], &format!("kill -INT {pid}")));
-    let status = child.wait().expect("it ends");
-    assert!(status.success(), "{status}");
     quiet(&browser);
 }
