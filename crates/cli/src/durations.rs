@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use yuba_addrs::ResourceMode;
 use yuba_plan::{Action, Plan};
 use yuba_session::{Locked, Project};
-use yuba_view::live::{Durations, Learned, Step, Work};
+use yuba_view::live::{Durations, Learned, Work, WorkStep};
 
 /// Name of the file.
 const FILE: &str = "yuba-durations";
@@ -22,7 +22,7 @@ pub(crate) fn load(project: &Project) -> Durations {
     std::fs::read_to_string(path(project)).map(|text| Durations::parse(&text)).unwrap_or_default()
 }
 
-/// Adds the durations of a run. Only working directories that are initialized have a place for them.
+/// Adds the durations of a run. Working directories that are not initialized stay as they are.
 pub(crate) fn save(project: &Project, learned: &Durations) {
     let path = path(project);
     if !path.parent().is_some_and(std::path::Path::is_dir) {
@@ -45,7 +45,8 @@ pub(crate) fn refreshed(locked: &Locked<'_>) -> BTreeMap<Work, usize> {
     let mut expected = BTreeMap::new();
     for resource in locked.state().iter().filter(|resource| resource.addr.resource.mode == ResourceMode::Managed) {
         let count: usize = resource.instances.values().map(|instance| instance.objects().count()).sum();
-        *expected.entry(Work { kind: resource.addr.resource.kind.clone(), step: Step::Refresh }).or_insert(0) += count;
+        *expected.entry(Work { kind: resource.addr.resource.kind.clone(), step: WorkStep::Refresh }).or_insert(0) +=
+            count;
     }
     expected
 }
@@ -54,13 +55,13 @@ pub(crate) fn refreshed(locked: &Locked<'_>) -> BTreeMap<Work, usize> {
 pub(crate) fn planned(plan: &Plan) -> (usize, BTreeMap<Work, usize>) {
     let (mut total, mut expected) = (0, BTreeMap::new());
     for change in &plan.changes {
-        let steps: &[Option<Step>] = match change.action {
+        let steps: &[Option<WorkStep>] = match change.action {
             Action::NoOp => &[],
-            Action::Create | Action::ForgetThenCreate => &[Some(Step::Create)],
-            Action::Read => &[Some(Step::Read)],
-            Action::Update => &[Some(Step::Update)],
-            Action::Delete => &[Some(Step::Delete)],
-            Action::DeleteThenCreate | Action::CreateThenDelete => &[Some(Step::Delete), Some(Step::Create)],
+            Action::Create | Action::ForgetThenCreate => &[Some(WorkStep::Create)],
+            Action::Read => &[Some(WorkStep::Read)],
+            Action::Update => &[Some(WorkStep::Update)],
+            Action::Delete => &[Some(WorkStep::Delete)],
+            Action::DeleteThenCreate | Action::CreateThenDelete => &[Some(WorkStep::Delete), Some(WorkStep::Create)],
             Action::Forget => &[None],
         };
         total += steps.len();

@@ -383,7 +383,7 @@ impl<'t> OperationOutput<'t> {
         self.inner.borrow().terminal.rows()
     }
 
-    /// Ends the report of a plan: shows the objects at risk if they are not on the screen any more.
+    /// Ends the report of a plan: shows the objects at risk if they are no longer on the screen.
     pub(crate) fn end_of_plan(&mut self) {
         let height = self.inner.borrow().terminal.height();
         if let (Some(risks), Some(height)) = (self.risks.take(), height)

@@ -171,7 +171,7 @@ pub struct Message {
 
 /// Diagnostics.
 pub enum TestEvent {
-    /// One of the runs of the file is over. It is reported at once, not in the order of the files.
+    /// One of the runs of the file has ended. It is reported at once, not in the order of the files.
     RunEnded,
     /// All runs are over.
     File(FileReport),

@@ -14,7 +14,7 @@ use yuba_plan::{Event, Phase};
 use crate::paint::{Paint, Style};
 use crate::progress;
 
-pub use past::{Durations, Learned, Step, Work};
+pub use past::{Durations, Learned, Work, WorkStep};
 
 /// Interval between reports of a long operation where the output cannot be redrawn.
 const BEAT: Duration = Duration::from_secs(10);
@@ -213,9 +213,9 @@ impl Operations {
         took.as_secs()
     }
 
-    /// An operation on an object of a type is over. Operations that fail say nothing about the duration.
+    /// An operation on an object of a type has ended. Operations that fail say nothing about the duration.
     fn finish(&mut self, kind: ecow::EcoString, phase: Phase, took: Option<Duration>) {
-        let Some(step) = Step::of(phase) else { return };
+        let Some(step) = WorkStep::of(phase) else { return };
         let work = Work { kind, step };
         if let Some(left) = self.expected.get_mut(&work) {
             *left = left.saturating_sub(1);
@@ -345,7 +345,7 @@ impl Operations {
         for begun in self.begun.values() {
             let Event::Started { addr, phase, .. } = &begun.event else { continue };
             running += 1;
-            if let Some(step) = Step::of(*phase) {
+            if let Some(step) = WorkStep::of(*phase) {
                 let usual = mean(&Work { kind: addr.resource.kind.clone(), step })?;
                 work = work.saturating_sub(now.saturating_sub(begun.since).min(usual));
             }
@@ -390,7 +390,7 @@ mod tests {
         Event::Finished { addr: addr(text), deposed: None, phase, id: None, ok: true }
     }
 
-    fn expected(kind: &str, step: Step, count: usize) -> BTreeMap<Work, usize> {
+    fn expected(kind: &str, step: WorkStep, count: usize) -> BTreeMap<Work, usize> {
         BTreeMap::from([(Work { kind: kind.into(), step }, count)])
     }
 
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn changes_are_listed_counted_and_estimated() {
         let mut all = Operations::default();
-        all.expect_changes(12, expected("a", Step::Create, 12));
+        all.expect_changes(12, expected("a", WorkStep::Create, 12));
         check(&all, WIDE, 0, &[]);
         all.event(&started("a.a", CREATE), at(1));
         all.event(&Event::ProvisionStarted { addr: addr("a.a"), provisioner: "local-exec".into() }, at(2));
@@ -422,8 +422,8 @@ mod tests {
     #[test]
     fn earlier_runs_give_an_estimate_before_the_first_operation_ends() {
         let mut all = Operations::new(Durations::parse("a create 3 60000\nb create 1 10000\n"));
-        let mut work = expected("a", Step::Create, 2);
-        work.extend(expected("b", Step::Create, 3));
+        let mut work = expected("a", WorkStep::Create, 2);
+        work.extend(expected("b", WorkStep::Create, 3));
         all.expect_changes(5, work);
         all.event(&started("a.a", CREATE), at(0));
         all.event(&started("b.b", CREATE), at(0));
@@ -435,10 +435,10 @@ mod tests {
         // An operation that fails says nothing about the next ones.
         all.event(&Event::Finished { addr: addr("b.b"), deposed: None, phase: CREATE, id: None, ok: false }, at(10));
         assert_eq!(all.learned(), &Durations::default());
-        // Without a past for one of the types nothing is said.
+        // Without a past for one of the types there is no estimate.
         let mut all = Operations::new(Durations::parse("a create 3 60000\n"));
-        let mut work = expected("a", Step::Create, 2);
-        work.extend(expected("c", Step::Create, 1));
+        let mut work = expected("a", WorkStep::Create, 2);
+        work.extend(expected("c", WorkStep::Create, 1));
         all.expect_changes(3, work);
         all.event(&started("a.a", CREATE), at(0));
         assert_eq!(all.status(at(1)).expect("it has begun").rest, None);
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn refreshes_are_one_counter_and_slow_ones_are_named() {
         let mut all = Operations::default();
-        all.expect_refresh(expected("a", Step::Refresh, 40));
+        all.expect_refresh(expected("a", WorkStep::Refresh, 40));
         for number in 0..10 {
             all.event(&started(&format!("a.a[{number}]"), Phase::Refresh), at(0));
         }
@@ -466,7 +466,7 @@ mod tests {
     #[test]
     fn a_frame_fits_into_the_terminal() {
         let mut all = Operations::default();
-        all.expect_changes(30, expected("a", Step::Create, 30));
+        all.expect_changes(30, expected("a", WorkStep::Create, 30));
         for number in 0..30 {
             all.event(&started(&format!("a.a[{number}]"), CREATE), at(number));
         }

@@ -53,7 +53,7 @@ pub(super) struct LiveDisplay {
 #[derive(Default)]
 struct Shown {
     block: LiveBlock,
-    /// Incremented with each frame and text of the command: a thread with a lower number has nothing to draw any more.
+    /// Incremented with each frame and text of the command: a thread with a lower number draws nothing.
     turn: u64,
 }
 

@@ -234,7 +234,7 @@ resource "terraform_data" "slow" {
     let words: Vec<&str> = recorded.trim_end().split(' ').collect();
     assert_eq!(words[..3], ["terraform_data", "create", "2"], "{recorded}");
     assert!(words[3].parse::<u32>().is_ok_and(|millis| (1000..10_000).contains(&millis)), "{recorded}");
-    // The estimate is there before the first operation has finished.
+    // The estimate comes before the first operation has finished.
     sandbox.write(".terraform/yuba-durations", "terraform_data create 3 60000\n");
     let mut pane = Pane::start(&sandbox, &["apply", "-auto-approve", "-var=round=3"], (100, 30));
     pane.wait_for(Some(" elapsed, about 5"));

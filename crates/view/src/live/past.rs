@@ -9,7 +9,7 @@ use std::time::Duration;
 use ecow::EcoString;
 use yuba_plan::{Action, Phase};
 
-/// Maximum number of entries that are kept.
+/// Maximum number of entries.
 const MAX_ENTRIES: usize = 1000;
 /// Earlier operations count as this many at most: means follow changes of a provider.
 const MEMORY: u32 = 20;
@@ -18,7 +18,7 @@ const SHORT: Duration = Duration::from_secs(1);
 
 /// A step of an operation on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum WorkStep {
     /// It is read from its provider before planning.
     Refresh,
     /// A data resource is read.
@@ -31,29 +31,29 @@ pub enum Step {
     Delete,
 }
 
-impl Step {
-    const WORDS: [(&'static str, Step); 5] = [
-        ("refresh", Step::Refresh),
-        ("read", Step::Read),
-        ("create", Step::Create),
-        ("update", Step::Update),
-        ("delete", Step::Delete),
+impl WorkStep {
+    const WORDS: [(&'static str, WorkStep); 5] = [
+        ("refresh", WorkStep::Refresh),
+        ("read", WorkStep::Read),
+        ("create", WorkStep::Create),
+        ("update", WorkStep::Update),
+        ("delete", WorkStep::Delete),
     ];
 
     /// The step that a phase is.
-    pub fn of(phase: Phase) -> Option<Step> {
+    pub fn of(phase: Phase) -> Option<WorkStep> {
         Some(match phase {
-            Phase::Refresh => Step::Refresh,
-            Phase::Read | Phase::Apply(Action::Read) => Step::Read,
-            Phase::Apply(Action::Create) => Step::Create,
-            Phase::Apply(Action::Update) => Step::Update,
-            Phase::Apply(Action::Delete) => Step::Delete,
+            Phase::Refresh => WorkStep::Refresh,
+            Phase::Read | Phase::Apply(Action::Read) => WorkStep::Read,
+            Phase::Apply(Action::Create) => WorkStep::Create,
+            Phase::Apply(Action::Update) => WorkStep::Update,
+            Phase::Apply(Action::Delete) => WorkStep::Delete,
             _ => return None,
         })
     }
 
     fn word(self) -> &'static str {
-        Step::WORDS.iter().find(|(_, step)| *step == self).map_or("", |(word, _)| word)
+        WorkStep::WORDS.iter().find(|(_, step)| *step == self).map_or("", |(word, _)| word)
     }
 }
 
@@ -63,7 +63,7 @@ pub struct Work {
     /// The resource type.
     pub kind: EcoString,
     /// The step.
-    pub step: Step,
+    pub step: WorkStep,
 }
 
 /// Number of operations, and their mean duration.
@@ -86,7 +86,7 @@ impl Durations {
             let mut words = line.split(' ');
             let kind = EcoString::from(words.next()?);
             let word = words.next()?;
-            let step = Step::WORDS.iter().find(|(name, _)| *name == word)?.1;
+            let step = WorkStep::WORDS.iter().find(|(name, _)| *name == word)?.1;
             let (count, millis) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
             words.next().is_none().then_some((Work { kind, step }, Mean { count, mean: Duration::from_millis(millis) }))
         };
@@ -151,7 +151,7 @@ pub enum Learned {
 mod tests {
     use super::*;
 
-    fn work(kind: &str, step: Step) -> Work {
+    fn work(kind: &str, step: WorkStep) -> Work {
         Work { kind: kind.into(), step }
     }
 
@@ -159,16 +159,16 @@ mod tests {
     fn durations_survive_a_file_and_short_ones_are_not_recorded() {
         let mut run = Durations::default();
         for seconds in [4, 8] {
-            run.add(work("a_db", Step::Create), Duration::from_secs(seconds));
+            run.add(work("a_db", WorkStep::Create), Duration::from_secs(seconds));
         }
-        run.add(work("a_tag", Step::Refresh), Duration::from_millis(20));
+        run.add(work("a_tag", WorkStep::Refresh), Duration::from_millis(20));
         let mut past = Durations::default();
         assert_eq!(past.learn(&run), Learned::Something);
         assert_eq!(past.text(), "a_db create 2 6000\n");
         let mut past = Durations::parse(&past.text());
-        assert_eq!(past.mean(&work("a_db", Step::Create)), Some(Duration::from_secs(6)));
+        assert_eq!(past.mean(&work("a_db", WorkStep::Create)), Some(Duration::from_secs(6)));
         let mut faster = Durations::default();
-        faster.add(work("a_db", Step::Create), Duration::ZERO);
+        faster.add(work("a_db", WorkStep::Create), Duration::ZERO);
         assert_eq!(past.learn(&faster), Learned::Something);
         assert_eq!(past.text(), "a_db create 3 4000\n");
         assert_eq!(past.learn(&Durations::default()), Learned::Nothing);
