@@ -32,6 +32,14 @@ pub(crate) fn resolve(args: &Args) -> Result<Option<RepositoryPath>, Failure> {
     }
 }
 
+/// The path of a directory in its repository: below the root that a pipeline names, or below the closest directory with `.git`. None
+/// outside of repositories.
+pub(crate) fn path_in_repository(environment: &Environment, dir: &Path) -> Option<String> {
+    let of_pipeline = ROOTS.iter().find_map(|name| environment.get(name)).map(PathBuf::from);
+    let inside = of_pipeline.and_then(|root| relative(&root, dir));
+    inside.or_else(|| relative(dir.ancestors().find(|above| above.join(".git").exists())?, dir))
+}
+
 /// The working directory, relative to the root of the repository in a pipeline. Empty elsewhere.
 pub(crate) fn repository_path(environment: &Environment) -> RepositoryPath {
     let root = ROOTS.iter().find_map(|name| environment.get(name)).map(PathBuf::from);

@@ -7,6 +7,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use yuba_value::functions::timestamp::Timestamp;
 use yuba_view::json::JsonValue;
 use yuba_view::messages_json::{self, MessageLevel};
+use yuba_view::progress;
 use yuba_view::snippet::Excerpts;
 
 use crate::commands::validate::signature;
@@ -248,6 +249,11 @@ impl<'t> Messages<'t> {
                 let text = format!("Downloading {package}{version} for {path}...");
                 self.say(&format!("{text}\n"), &text);
                 self.terminal.flush();
+                // Git and ssh can prompt on the terminal.
+                let what = format!("{path}: still downloading");
+                if !self.json {
+                    self.terminal.remind(move |since| progress::waiting(&what, since));
+                }
             }
             InitEvent::Module { path, dir } => {
                 self.say(&format!("- {path} in {dir}\n"), &format!("installing {path} in {dir}"))
@@ -272,6 +278,13 @@ impl<'t> Messages<'t> {
                             intended to make.";
                 self.paragraph(text, next);
             }
+        }
+    }
+
+    /// Shows on a terminal for how long something takes, until the next message.
+    pub(crate) fn working(&mut self, what: String) {
+        if !self.json {
+            self.terminal.watch(move |since, _| vec![progress::waiting(&what, since)]);
         }
     }
 

@@ -8,7 +8,6 @@ mod settings;
 
 use std::path::Path;
 
-use yuba_addrs::ResourceMode;
 use yuba_engine::PlanOptions;
 use yuba_eval::tree::Purpose;
 use yuba_plan::{Mode, Plan};
@@ -19,6 +18,7 @@ use yuba_session::{Applied, LoadOptions, Loaded, Locked, Planned, Progress, Proj
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use yuba_view::report::PlanSources;
 
+use crate::durations;
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::operation_output::{OperationOutput, OutputSettings};
@@ -39,7 +39,7 @@ pub(crate) fn run_with_page(terminal: &mut Terminal, args: &Args, kind: Kind, pa
     let environment = args.hosts.environment();
     let project = Project::new(project(args));
     let settings = OperationSettings::resolve(args, environment, project.files(), kind)?;
-    let mut output = OperationOutput::new(terminal, OutputSettings::resolve(args, environment, page)?);
+    let mut output = OperationOutput::new(terminal, OutputSettings::resolve(args, &project, page)?);
     let outcome = match &settings.saved_plan {
         Some(path) => apply_saved(&mut output, &project, &settings, path),
         None => operate(&mut output, &project, &settings),
@@ -112,16 +112,9 @@ fn check(project: &Project, settings: &OperationSettings) -> Result<(), Diagnost
 
 fn plan<'l>(output: &OperationOutput<'_>, locked: Locked<'l>, options: &PlanOptions, stop: &Stop) -> Planned<'l> {
     if options.refresh && options.targets.is_empty() && options.excludes.is_empty() {
-        output.expect_refresh(managed_objects(&locked));
+        output.expect_refresh(durations::refreshed(&locked));
     }
     with_progress(output, stop, |progress| locked.plan(options, progress))
-}
-
-/// Number of managed objects in the state.
-fn managed_objects(locked: &Locked<'_>) -> usize {
-    let state = locked.state();
-    let managed = state.iter().filter(|resource| resource.addr.resource.mode == ResourceMode::Managed);
-    managed.flat_map(|resource| resource.instances.values()).map(|instance| instance.objects().count()).sum()
 }
 
 /// Runs a part of an operation, and shows its progress.
@@ -175,6 +168,7 @@ fn show(
         let shown = |path: &Path| path.display().to_string();
         output.next_steps(settings.out.as_deref().map(shown).as_deref(), generated.map(shown).as_deref());
     }
+    output.end_of_plan();
     Ok(code)
 }
 
@@ -213,7 +207,9 @@ fn apply_made(
         output.plan(&sources(plan, &planned, loaded));
     }
     if has_failed {
-        return Ok(end(output, planned, &loaded.sources, 1));
+        let code = end(output, planned, &loaded.sources, 1);
+        output.end_of_plan();
+        return Ok(code);
     }
     // A plan of another state than the one that is locked now is made again, and shown again.
     let mut waiting = Waiting::attending(output, stop);
@@ -237,11 +233,13 @@ fn apply_made(
             return failed(output, &problems, &loaded.sources);
         }
     }
-    if !settings.auto_approve && planned.has_changes() {
+    let asks = !settings.auto_approve && planned.has_changes();
+    if asks {
         output.report(&planned.take_diagnostics(), &loaded.sources);
-        if !approval::approved(output, settings.prompts, settings.plan.mode, stop)? {
-            return Ok(end(output, planned, &loaded.sources, 1));
-        }
+    }
+    output.end_of_plan();
+    if asks && !approval::approved(output, settings.prompts, settings.plan.mode, stop)? {
+        return Ok(end(output, planned, &loaded.sources, 1));
     }
     let applied = carry_out(output, planned, &loaded.project, settings, stop);
     Ok(conclude(output, applied, &loaded.sources, settings.kind))

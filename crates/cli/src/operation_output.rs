@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use yuba_engine::{AppliedCounts, Interrupt};
-use yuba_net::Environment;
-use yuba_plan::{Action, Event, Phase, Plan};
+use yuba_plan::{Event, Phase, Plan};
+use yuba_session::Project;
 use yuba_state::Output;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::EcoString;
 use yuba_view::json::JsonValue;
-use yuba_view::live::Operations;
+use yuba_view::live::{Durations, Operations, Work};
 use yuba_view::machine::{self, OperationKind};
 use yuba_view::messages_json::{self, MessageLevel};
 use yuba_view::plan::{Look, PieceWriter};
@@ -21,6 +21,7 @@ use yuba_view::report::{PlanSources, Report};
 use yuba_view::{outputs, plan, progress};
 
 use crate::deprecation::DeprecationChoice;
+use crate::durations;
 use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::{JsonInto, JsonSettings};
@@ -42,10 +43,20 @@ pub(crate) struct OperationOutput<'t> {
     look: Look,
     concise: bool,
     verbose: bool,
+    project: Project,
     /// Time of the first event: durations are measured from here.
     start: Instant,
     deprecation: DeprecationChoice,
     view: PlanView,
+    /// The objects at risk of the plan that was shown last, for the end of the output.
+    risks: Option<Risks>,
+}
+
+/// Objects at risk, as text.
+struct Risks {
+    text: String,
+    /// Rows of the terminal before the text that shows them first.
+    before: usize,
 }
 
 /// Settings of the output of an operation.
@@ -68,17 +79,16 @@ pub(crate) struct OutputSettings {
     page: Option<Ui>,
     /// `-summary` and others
     view: PlanView,
+    /// The working directory, which has the durations of earlier runs.
+    project: Project,
 }
 
 impl OutputSettings {
     /// Resolves the settings, and opens the file of `-json-into`.
     ///
     /// `page` is the page that the command always serves; other commands serve one with `-ui`.
-    pub(crate) fn resolve(
-        args: &Args,
-        environment: &Environment,
-        page: Option<PageEnd>,
-    ) -> Result<OutputSettings, Failure> {
+    pub(crate) fn resolve(args: &Args, project: &Project, page: Option<PageEnd>) -> Result<OutputSettings, Failure> {
+        let environment = project.environment();
         let wants_page = args.table_has("ui") && args.is_on("ui");
         let page = page.or(wants_page.then_some(PageEnd::WithRun));
         Ok(OutputSettings {
@@ -91,6 +101,7 @@ impl OutputSettings {
             in_automation: environment.get("TF_IN_AUTOMATION").is_some(),
             deprecation: args.deprecation().unwrap_or_default(),
             page: page.map(Ui::start).transpose()?,
+            project: project.clone(),
         })
     }
 }
@@ -109,18 +120,39 @@ struct Inner<'t> {
 impl<'t> OperationOutput<'t> {
     /// Begins the output with the version, for programs.
     pub(crate) fn new(terminal: &'t mut Terminal, settings: OutputSettings) -> OperationOutput<'t> {
-        let OutputSettings { json, into, show_sensitive, concise, verbose, in_automation, deprecation, view, page } =
-            settings;
+        let OutputSettings {
+            json,
+            into,
+            show_sensitive,
+            concise,
+            verbose,
+            in_automation,
+            deprecation,
+            view,
+            page,
+            project,
+        } = settings;
         if let Some(page) = &page {
             terminal.err(&page.greeting());
             terminal.flush();
         }
         let look = Look { style: terminal.style(), width: terminal.width(), show_sensitive, in_automation };
-        let (operations, drawn) = (Operations::default(), Duration::ZERO);
+        let past = if page.is_some() || terminal.redraws() { durations::load(&project) } else { Durations::default() };
+        let (operations, drawn) = (Operations::new(past), Duration::ZERO);
         let inner = Inner { terminal, into, page, operations, drawn, interrupts: 0 };
         let start = Instant::now();
-        let output =
-            OperationOutput { inner: RefCell::new(inner), json, look, concise, verbose, start, deprecation, view };
+        let output = OperationOutput {
+            inner: RefCell::new(inner),
+            json,
+            look,
+            concise,
+            verbose,
+            project,
+            start,
+            deprecation,
+            view,
+            risks: None,
+        };
         output.lines(&greeting());
         output
     }
@@ -179,12 +211,21 @@ impl<'t> OperationOutput<'t> {
             self.lines(&messages_json::line(MessageLevel::Info, text, &now(), vec![("type", JsonValue::from("log"))]));
         }
         self.draw(Duration::ZERO);
+        self.show_status();
         let (people, programs) = self.slow_operations();
         if !people.is_empty() && !self.concise && !self.draws() {
             self.human(&people);
         }
         if !programs.is_empty() {
             self.lines(&programs);
+        }
+    }
+
+    /// Shows on the page how many operations are done, and what is probably left.
+    fn show_status(&self) {
+        let inner = self.inner.borrow();
+        if let Some(page) = &inner.page {
+            page.progress(inner.operations.status(self.start.elapsed()));
         }
     }
 
@@ -232,19 +273,14 @@ impl<'t> OperationOutput<'t> {
     }
 
     /// Number of objects that planning refreshes.
-    pub(crate) fn expect_refresh(&self, total: usize) {
-        self.inner.borrow_mut().operations.expect_refresh(total);
+    pub(crate) fn expect_refresh(&self, expected: BTreeMap<Work, usize>) {
+        self.inner.borrow_mut().operations.expect_refresh(expected);
     }
 
     /// From here on the changes of a plan are made.
     pub(crate) fn expect(&self, plan: &Plan) {
-        let steps = |action| match action {
-            Action::NoOp => 0,
-            Action::DeleteThenCreate | Action::CreateThenDelete => 2,
-            _ => 1,
-        };
-        let total = plan.changes.iter().map(|change| steps(change.action)).sum();
-        self.inner.borrow_mut().operations.expect_changes(total);
+        let (total, expected) = durations::planned(plan);
+        self.inner.borrow_mut().operations.expect_changes(total, expected);
     }
 
     /// Says something to programs: whole lines.
@@ -294,7 +330,8 @@ impl<'t> OperationOutput<'t> {
 
     /// Ends the page, if there is one.
     pub(crate) fn close_page(self) {
-        let Inner { terminal, page, .. } = self.inner.into_inner();
+        let Inner { terminal, page, operations, .. } = self.inner.into_inner();
+        durations::save(&self.project, operations.learned());
         if let Some(page) = page {
             page.finish(terminal);
         }
@@ -320,11 +357,21 @@ impl<'t> OperationOutput<'t> {
 
     /// Shows a plan.
     pub(crate) fn plan(&mut self, from: &PlanSources<'_>) {
-        if self.json {
-        } else if self.view.is_special() {
-            self.human(&plan_views::render(from, &self.view, self.look));
-        } else {
-            self.usual_plan(from);
+        if !self.json {
+            let before = self.rows();
+            let is_special = self.view.is_special();
+            if is_special {
+                self.human(&plan_views::render(from, &self.view, self.look));
+            } else {
+                plan::render_in_pieces(from.plan, from.schemas, self.look, &mut InOrder { output: self });
+            }
+            let height = self.inner.borrow().terminal.height();
+            let text = height.map(|height| plan_views::digest(from, height, self.look)).filter(|text| !text.is_empty());
+            // Views end with the objects at risk.
+            let own = |text: &String| {
+                if is_special { self.rows().saturating_sub(text.matches('\n').count()) } else { before }
+            };
+            self.risks = text.map(|text| Risks { before: own(&text), text });
         }
         if self.has_programs() {
             self.lines(&machine::plan(from.plan, &now()));
@@ -332,14 +379,17 @@ impl<'t> OperationOutput<'t> {
         self.publish(from);
     }
 
-    /// Shows a plan in its usual form. Where it is longer than the screen, it ends with what can be lost.
-    fn usual_plan(&self, from: &PlanSources<'_>) {
-        let mut writer = InOrder { output: self, lines: 0 };
-        plan::render_in_pieces(from.plan, from.schemas, self.look, &mut writer);
-        let lines = writer.lines;
+    fn rows(&self) -> usize {
+        self.inner.borrow().terminal.rows()
+    }
+
+    /// Ends the report of a plan: shows the objects at risk if they are no longer on the screen.
+    pub(crate) fn end_of_plan(&mut self) {
         let height = self.inner.borrow().terminal.height();
-        if let Some(height) = height.filter(|height| lines > *height) {
-            self.human(&plan_views::digest(from, height, self.look));
+        if let (Some(risks), Some(height)) = (self.risks.take(), height)
+            && self.rows().saturating_sub(risks.before) > height.saturating_sub(plan_views::ROWS_BELOW)
+        {
+            self.human(&risks.text);
         }
     }
 
@@ -407,13 +457,10 @@ impl<'t> OperationOutput<'t> {
 /// Writes the pieces of a plan for people.
 struct InOrder<'o, 't> {
     output: &'o OperationOutput<'t>,
-    /// Number of lines so far.
-    lines: usize,
 }
 
 impl PieceWriter for InOrder<'_, '_> {
     fn write(&mut self, piece: &str) {
-        self.lines += piece.matches('\n').count();
         self.output.human(piece);
     }
     fn write_all(&mut self, count: usize, make: &(dyn Fn(usize) -> String + Sync)) {

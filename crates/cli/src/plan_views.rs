@@ -63,6 +63,12 @@ pub(crate) fn render(from: &PlanSources<'_>, view: &PlanView, look: Look) -> Str
     }
 }
 
+/// Rows of a terminal that follow the objects at risk: a prompt, which can be a question of several lines.
+pub(crate) const ROWS_BELOW: usize = 8;
+
+/// Rows of a digest besides its objects: empty lines, a title and the totals.
+const ROWS_AROUND: usize = 4;
+
 /// Destroyed, replaced and forgotten objects of a plan, for the end of a text that is longer than the screen; empty if no object
 /// is at risk.
 pub(crate) fn digest(from: &PlanSources<'_>, height: usize, look: Look) -> String {
@@ -70,7 +76,8 @@ pub(crate) fn digest(from: &PlanSources<'_>, height: usize, look: Look) -> Strin
         return String::new();
     }
     let report = Report::of_plan(from);
-    let digest = views::digest(&report, height.saturating_sub(8).clamp(3, views::DIGEST_LINES), look);
+    let digest =
+        views::digest(&report, height.saturating_sub(ROWS_BELOW + ROWS_AROUND).clamp(3, views::DIGEST_LINES), look);
     if digest.is_empty() { digest } else { format!("\n{digest}{}\n", summary(from.plan, look)) }
 }
 

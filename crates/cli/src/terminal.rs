@@ -1,12 +1,13 @@
 //! Standard output and standard error: colors, widths, and closed pipes.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::time::Duration;
 
 use yuba_net::Environment;
 use yuba_syntax::{Diagnostics, Severity, Sources};
 use yuba_view::annotations::{RepositoryPath, github};
 use yuba_view::diagnostic::{self, Frame, Style};
-use yuba_view::live::{LiveBlock, Size};
+use yuba_view::live::Size;
 use yuba_view::plan::Look;
 
 use crate::annotations;
@@ -14,8 +15,10 @@ use crate::exit::Failure;
 use crate::flags::Args;
 
 mod colors;
+mod live;
 
 use colors::{ColorChoice, OutputKind};
+use live::{LiveDisplay, LiveStream};
 
 /// Width of text if the output is not a terminal.
 const DEFAULT_WIDTH: usize = 78;
@@ -53,7 +56,8 @@ pub(crate) struct Terminal {
     diagnostics: diagnostic::Options,
     /// What follows each diagnostic.
     diagnostic_end: &'static str,
-    redraws: bool,
+    /// Control sequences move the cursor, and no log lines come between.
+    moves_cursor: bool,
     /// `-format=github`: every diagnostic is written as a workflow command, too.
     annotations: Option<RepositoryPath>,
     /// `TF_IN_AUTOMATION`
@@ -62,8 +66,13 @@ pub(crate) struct Terminal {
     is_pipeline: bool,
     /// Standard output is a terminal.
     is_terminal: bool,
-    /// The live display at the end of standard output.
-    live: LiveBlock,
+    /// Standard error is a terminal.
+    is_error_terminal: bool,
+    /// The live display at the end of the terminal, and its stream.
+    live: LiveDisplay,
+    live_stream: LiveStream,
+    /// Number of rows that were written to the terminal.
+    rows: usize,
 }
 
 struct Stream {
@@ -106,11 +115,11 @@ impl Terminal {
             is_terminal: stdout.is_terminal(),
             // Runs in automation get lines even if their output is a terminal. So do runs that log to it: a log line in a frame would move
             // the frame.
-            redraws: stdout.is_terminal()
-                && term.is_some_and(|term| term != "dumb")
-                && !in_automation
-                && !logs_to_terminal(environment),
-            live: LiveBlock::default(),
+            moves_cursor: term.is_some_and(|term| term != "dumb") && !in_automation && !logs_to_terminal(environment),
+            live: LiveDisplay::default(),
+            live_stream: LiveStream::Stdout,
+            is_error_terminal: stderr.is_terminal(),
+            rows: 0,
             stdout: Stream {
                 colour: colour(stdout.is_terminal()),
                 width: width(terminal_size::terminal_size_of(&stdout)),
@@ -162,41 +171,68 @@ impl Terminal {
     /// Writes data to standard output that need not be text.
     pub(crate) fn out_bytes(&mut self, bytes: &[u8]) {
         self.clear_live();
+        self.count_rows(bytes);
         self.stdout.write(bytes);
+    }
+
+    /// Counts the rows that a text takes on the terminal.
+    fn count_rows(&mut self, bytes: &[u8]) {
+        if self.stdout.height.is_some() {
+            let width = self.stdout.width.max(1);
+            self.rows +=
+                bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.len().div_ceil(width + 1)).sum::<usize>();
+        }
+    }
+
+    /// Number of rows that were written to the terminal so far. Control sequences count as characters, so it can be too high.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Replaces the live display, which other output removes.
     pub(crate) fn show_live(&mut self, lines: &[String]) {
-        let style = self.style();
-        if crate::signals::take_written() {
-            self.live = LiveBlock::default();
-        }
-        let drawn = self.live.draw(lines, self.size().columns, style);
-        if !drawn.is_empty() {
-            self.stdout.write(drawn.as_bytes());
+        self.stdout.flush();
+        self.live.replace(lines, self.live_stream, self.live_style());
+    }
+
+    /// Shows the time that work takes which reports nothing until it is done. Other output removes the display. Without a live display
+    /// this does nothing.
+    pub(crate) fn watch(&mut self, lines: impl Fn(Duration, Size) -> Vec<String> + Send + 'static) {
+        if self.redraws() {
             self.stdout.flush();
+            self.live.watch(self.live_stream, self.live_style(), lines);
+        }
+    }
+
+    /// Writes a line every ten seconds while work takes long in which other processes can prompt. Other output ends that.
+    pub(crate) fn remind(&mut self, line: impl Fn(Duration) -> String + Send + 'static) {
+        if self.redraws() {
+            self.stdout.flush();
+            self.live.remind(self.live_stream, line);
+        }
+    }
+
+    /// The live display is on standard error from here on: standard output is for data.
+    pub(crate) fn show_live_aside(&mut self) {
+        self.live_stream = LiveStream::Stderr;
+    }
+
+    fn live_style(&self) -> Style {
+        match self.live_stream {
+            LiveStream::Stdout => self.style(),
+            LiveStream::Stderr if self.stderr.colour => Style::Coloured,
+            LiveStream::Stderr => Style::Plain,
         }
     }
 
     /// Removes the live display. Returns whether there was one.
     fn clear_live(&mut self) -> bool {
-        if crate::signals::take_written() {
-            // The message of an interrupt stands below the frame, which stays where it is.
-            self.live = LiveBlock::default();
-        }
-        let erase = self.live.erase(self.size().columns);
-        if !erase.is_empty() {
-            self.stdout.write(erase.as_bytes());
-        }
-        !erase.is_empty()
+        self.live.clear(self.live_stream)
     }
 
-    /// The size of standard output now: the user may have changed it.
+    /// The size of the terminal with the live display now: the user may have changed it.
     pub(crate) fn size(&self) -> Size {
-        match &self.stdout.file {
-            File::Stdout(stdout) if self.redraws => size(terminal_size::terminal_size_of(stdout)),
-            _ => size(None),
-        }
+        self.live_stream.size()
     }
 
     /// Whether anything was written to standard output.
@@ -209,6 +245,7 @@ impl Terminal {
         if self.clear_live() {
             self.stdout.flush();
         }
+        self.count_rows(text.as_bytes());
         self.stderr.write(text.as_bytes());
     }
 
@@ -269,9 +306,13 @@ impl Terminal {
         if self.stdout.colour { Style::Coloured } else { Style::Plain }
     }
 
-    /// Whether standard output shows a live display: it is a terminal with control sequences.
+    /// Whether there is a live display: its stream is a terminal with control sequences.
     pub(crate) fn redraws(&self) -> bool {
-        self.redraws && self.stdout.colour
+        self.moves_cursor
+            && match self.live_stream {
+                LiveStream::Stdout => self.is_terminal && self.stdout.colour,
+                LiveStream::Stderr => self.is_error_terminal && self.stderr.colour,
+            }
     }
 
     /// Whether standard output gets summaries with durations: it is a terminal or the log of a pipeline. Tools that compare the output of

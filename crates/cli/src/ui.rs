@@ -15,6 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use yuba_session::show::{self, NotShown};
 use yuba_syntax::Sources;
 use yuba_view::html;
+use yuba_view::live::LiveStatus;
 use yuba_view::report::{PlanSources, Report};
 
 use crate::exit::{Failure, Outcome};
@@ -64,6 +65,11 @@ impl Ui {
     /// Adds messages: lines of JSON.
     pub(crate) fn lines(&self, lines: &str) {
         self.shared.add(lines);
+    }
+
+    /// Shows how many operations are done.
+    pub(crate) fn progress(&self, status: Option<LiveStatus>) {
+        self.shared.set_status(status);
     }
 
     /// Shows the report of a plan.

@@ -16,6 +16,8 @@ pub struct Drift {
     pub deleted: Vec<DriftedObject>,
     /// Number of differences that rules ignore.
     pub ignored: Ignored,
+    /// Rules that match neither an object nor a difference, in their order.
+    pub unmatched: Vec<EcoString>,
 }
 
 /// Numbers of ignored differences.
@@ -59,9 +61,12 @@ pub struct ChangedAttribute {
 }
 
 impl Drift {
-    /// The differences that a plan has found, without those that rules ignore.
-    pub fn of(changes: &[ResourceChange], rules: &[IgnoreRule]) -> Drift {
+    /// The differences that a plan has found, without those that rules ignore. `objects` are the address and the type of all objects
+    /// that were compared.
+    pub fn of(changes: &[ResourceChange], rules: &[IgnoreRule], objects: &[(String, EcoString)]) -> Drift {
         let mut drift = Drift::default();
+        let has_object = |rule: &IgnoreRule| objects.iter().any(|(address, kind)| rule.matches_object(address, kind));
+        let mut unmatched: Vec<&IgnoreRule> = rules.iter().filter(|rule| !has_object(rule)).collect();
         for change in changes {
             // A move alone is not a difference.
             if change.action == Action::NoOp {
@@ -69,13 +74,14 @@ impl Drift {
             }
             let address = change.addr.to_string();
             let kind = change.addr.resource.kind.as_str();
-            let rules: Vec<&IgnoreRule> = rules.iter().filter(|rule| rule.matches_object(&address, kind)).collect();
+            let is_for = |rule: &&IgnoreRule| rule.matches_object(&address, kind) || rule.is_word();
+            let rules: Vec<&IgnoreRule> = rules.iter().filter(is_for).collect();
             let object = DriftedObject {
                 addr: change.addr.clone(),
                 deposed: change.deposed.clone(),
                 provider: change.provider.clone(),
             };
-            if rules.iter().any(|rule| rule.attribute.is_none()) {
+            if rules.iter().any(|rule| rule.attribute.is_none() && rule.matches_object(&address, kind)) {
                 drift.ignored.objects += 1;
                 continue;
             }
@@ -86,6 +92,7 @@ impl Drift {
             let mut attributes = Vec::new();
             compare(&mut EcoString::new(), Some(&change.before), Some(&change.after), &mut attributes);
             let before = attributes.len();
+            unmatched.retain(|rule| !attributes.iter().any(|one| rule.is_word() && rule.matches_attribute(&one.path)));
             attributes.retain(|attribute| !rules.iter().any(|rule| rule.matches_attribute(&attribute.path)));
             let ignored = before - attributes.len();
             if attributes.is_empty() {
@@ -96,6 +103,7 @@ impl Drift {
                 drift.changed.push(ChangedObject { object, attributes });
             }
         }
+        drift.unmatched = unmatched.into_iter().map(|rule| rule.text.clone()).collect();
         drift
     }
 
@@ -173,10 +181,12 @@ fn step(path: &mut EcoString, name: &str) {
     }
 }
 
-/// A rule for differences that are expected: `TYPE`, `ADDRESS`, `TYPE:ATTRIBUTE` or `ADDRESS:ATTRIBUTE`. `*` stands for any
+/// A rule for differences that are expected: `TYPE`, `ATTRIBUTE`, `ADDRESS`, `TYPE:ATTRIBUTE` or `ADDRESS:ATTRIBUTE`. `*` stands for any
 /// characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoreRule {
+    /// The rule as it was given.
+    text: EcoString,
     object: EcoString,
     /// None ignores the object as a whole.
     attribute: Option<EcoString>,
@@ -198,7 +208,10 @@ impl IgnoreRule {
         }
         match text.chars().find(|c| c.is_whitespace()) {
             Some(_) if !text.contains('"') => Err("it contains a space".into()),
-            _ => Ok(IgnoreRule { object: object.into(), attribute: attribute.map(EcoString::from) }),
+            _ => {
+                let attribute = attribute.map(EcoString::from);
+                Ok(IgnoreRule { text: text.into(), object: object.into(), attribute })
+            }
         }
     }
 
@@ -209,6 +222,11 @@ impl IgnoreRule {
         rules.map(|(number, line)| IgnoreRule::parse(line).map_err(|reason| (number, reason))).collect()
     }
 
+    /// Whether it is a single word: a resource type, or an attribute of any object.
+    fn is_word(&self) -> bool {
+        self.attribute.is_none() && !self.object.contains(['.', '['])
+    }
+
     fn matches_object(&self, address: &str, kind: &str) -> bool {
         match self.object.contains(['.', '[']) {
             true => is_at_or_inside(&self.object, address),
@@ -217,7 +235,10 @@ impl IgnoreRule {
     }
 
     fn matches_attribute(&self, path: &str) -> bool {
-        self.attribute.as_ref().is_none_or(|attribute| is_at_or_inside(attribute, path))
+        match &self.attribute {
+            Some(attribute) => is_at_or_inside(attribute, path),
+            None => !self.is_word() || is_at_or_inside(&self.object, path),
+        }
     }
 }
 
@@ -292,8 +313,8 @@ mod tests {
     #[test]
     fn rules_match_types_addresses_and_attributes() {
         for (rule, address, attribute, expected) in [
-            ("aws_x", "aws_x.a", "tags", true),
-            ("aws_*", "module.m.aws_x.a[0]", "tags", true),
+            ("aws_x:*", "aws_x.a", "tags", true),
+            ("aws_*:*", "module.m.aws_x.a[0]", "tags", true),
             ("aws_x", "aws_xy.a", "tags", false),
             ("aws_x:tags", "aws_x.a", "tags", true),
             ("aws_x:tags", "aws_x.a", "tags.env", true),
@@ -325,5 +346,47 @@ mod tests {
         assert_eq!(refused("aws_x\n:tags"), Err("2: the type or address before the colon is empty".to_owned()));
         assert_eq!(refused("aws_x:"), Err("1: the attribute after the colon is empty".to_owned()));
         assert_eq!(refused("aws_x tags"), Err("1: it contains a space".to_owned()));
+    }
+
+    #[test]
+    fn a_word_is_a_type_or_an_attribute_and_unmatched_rules_are_named() {
+        let differ = |address: &str, name: &str| {
+            let file = yuba_syntax::FileId(0);
+            let value = |text: &str| object(&[(name, Value::string(text)), ("size", Value::string(text))]);
+            ResourceChange {
+                addr: AbsResourceInstance::parse_text(file, address).expect("the address is valid"),
+                moved_from: None,
+                deposed: None,
+                provider: AbsProviderConfig {
+                    module: yuba_addrs::ModulePath::ROOT,
+                    provider: yuba_addrs::ProviderSource::builtin("terraform"),
+                    alias: None,
+                },
+                provider_key: None,
+                action: Action::Update,
+                reason: crate::change::ActionReason::None,
+                before: value("old"),
+                after: value("new"),
+                private: [].into(),
+                identity: None,
+                required_replace: Vec::new(),
+                importing: None,
+                generated_config: None,
+            }
+        };
+        let changes = [differ("aws_x.a", "tags"), differ("aws_y.b", "tags"), differ("aws_z.c", "name")];
+        let objects: Vec<(String, EcoString)> =
+            [("aws_x.a", "aws_x"), ("aws_y.b", "aws_y"), ("aws_z.c", "aws_z"), ("aws_q.d", "aws_q")]
+                .map(|(address, kind)| (address.to_owned(), kind.into()))
+                .to_vec();
+        let rules: Vec<IgnoreRule> = ["tags", "aws_y", "aws_q", "aws_q.d:size", "tag", "module.none", "aws_r:size"]
+            .map(|rule| IgnoreRule::parse(rule).expect("the rule is valid"))
+            .to_vec();
+        let drift = Drift::of(&changes, &rules, &objects);
+        let left: Vec<Vec<&str>> =
+            drift.changed.iter().map(|one| one.attributes.iter().map(|one| one.path.as_str()).collect()).collect();
+        assert_eq!(left, [vec!["size"], vec!["name", "size"]]);
+        assert_eq!(drift.ignored, Ignored { objects: 1, attributes: 1 });
+        assert_eq!(drift.unmatched, ["tag", "module.none", "aws_r:size"]);
     }
 }

@@ -7,6 +7,7 @@ use ecow::EcoString;
 use yuba_engine::RootVariable;
 use yuba_eval::graph::{CallArguments, RefGraph, References};
 use yuba_eval::tree::Purpose;
+use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{ConfigTree, EvalEnv, EvalMode, Evaluation, Inputs};
 use yuba_plan::Plan;
 use yuba_provider::{Providers, RecordedSchemas};
@@ -20,6 +21,7 @@ use crate::operation::variables::WithoutValue;
 use crate::planned::Planned;
 use crate::project::Project;
 use crate::saved_plan::SavedPlan;
+use crate::validate::{EarlyProcesses, Validation};
 
 /// The source of an explanation.
 pub struct Explainable<'a> {
@@ -60,6 +62,25 @@ impl Project {
         let variables = known_variables(&loaded);
         let state = plan.prior_state.clone();
         Ok(with(&loaded, &variables, &references, &schemas, &state, Some(&plan), explain))
+    }
+
+    /// Looks at a state with the configuration of the working directory, and with the diagnostics of that configuration. None if the
+    /// configuration cannot be loaded.
+    pub fn with_configuration<T>(
+        &self,
+        state: &State,
+        look: impl FnOnce(&Explainable<'_>, &Diagnostics) -> T,
+    ) -> Option<T> {
+        let loaded = self.load(LoadOptions::new(Purpose::Use).without_tests()).and_then(Loaded::valid).ok()?;
+        let validation = Validation {
+            project: self,
+            sources: &loaded.sources,
+            inputs: &loaded.inputs,
+            parallelism: PARALLELISM,
+            processes: EarlyProcesses::ForValidation,
+        };
+        let (problems, references) = validation.check(&loaded.tree);
+        Some(with(&loaded, &references, self.providers(), state, None, |found| look(found, &problems)))
     }
 
     /// Explains without a plan, from the configuration and the state as it is stored. The second part of the result are warnings

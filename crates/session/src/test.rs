@@ -171,6 +171,8 @@ pub struct Message {
 
 /// Diagnostics.
 pub enum TestEvent {
+    /// One of the runs of the file has ended. It is reported at once, not in the order of the files.
+    RunEnded,
     /// All runs are over.
     File(FileReport),
     /// A state was cleaned up.

@@ -6,7 +6,7 @@ use yuba_addrs::ResourceMode;
 use yuba_plan::drift::{ChangedAttribute, ChangedObject, Drift, DriftedObject};
 use yuba_value::Value;
 
-use crate::json_writer::{Members, key, list};
+use crate::json_writer::{Members, key, list, text};
 use crate::paint::{Paint, RED, Style, YELLOW};
 use crate::table::{SENSITIVE, shown as write};
 
@@ -50,6 +50,9 @@ pub fn render(drift: &Drift, style: Style) -> String {
         false => "No drift. The real objects match the state.".to_owned(),
     };
     let _ = writeln!(out, "{}{ignored}", paint.bold(&summary));
+    for rule in &drift.unmatched {
+        let _ = writeln!(out, "The rule {rule:?} matches no object and no difference.");
+    }
     out
 }
 
@@ -122,6 +125,7 @@ pub fn json(drift: &Drift) -> String {
     ignored.int("objects", drift.ignored.objects as u64);
     ignored.int("attributes", drift.ignored.attributes as u64);
     ignored.close();
+    members.list_if_any("unmatched_rules", &drift.unmatched, |out, rule| text(out, rule));
     members.close();
     out.push('\n');
     out
@@ -197,6 +201,7 @@ mod tests {
             ],
             deleted: vec![drifted("aws_x.d")],
             ignored: Ignored { objects: 1, attributes: 2 },
+            unmatched: vec!["aws_y:tags".into()],
         }
     }
 
@@ -220,6 +225,7 @@ mod tests {
               - aws_x.d
 
             Drift: 4 changed, 1 deleted. Ignored by rules: 1 object, 2 attributes.
+            The rule "aws_y:tags" matches no object and no difference.
         "#]]
         .assert_eq(&render(&example(), Style::Plain).replace(&"x".repeat(99), "xx"));
         assert_eq!(render(&Drift::default(), Style::Plain), "No drift. The real objects match the state.\n");
@@ -229,7 +235,7 @@ mod tests {
     fn programs_get_whole_values_without_secrets() {
         let json = json(&Drift { changed: example().changed.split_off(2), ..example() });
         expect![[r#"
-            {"format_version":"1.0","drift":true,"changed":[{"address":"module.m.aws_x.b[\"k\"]","module_address":"module.m","mode":"managed","type":"aws_x","name":"b","index":"k","provider_name":"registry.opentofu.org/hashicorp/aws","attributes":[{"path":"tags.env","before":"xx"}]},{"address":"aws_x.c","mode":"managed","type":"aws_x","name":"c","provider_name":"registry.opentofu.org/hashicorp/aws","attributes":[{"path":"tags.env","before":"(sensitive value)","after":"(sensitive value)"}]}],"deleted":[{"address":"aws_x.d","mode":"managed","type":"aws_x","name":"d","provider_name":"registry.opentofu.org/hashicorp/aws"}],"ignored":{"objects":1,"attributes":2}}
+            {"format_version":"1.0","drift":true,"changed":[{"address":"module.m.aws_x.b[\"k\"]","module_address":"module.m","mode":"managed","type":"aws_x","name":"b","index":"k","provider_name":"registry.opentofu.org/hashicorp/aws","attributes":[{"path":"tags.env","before":"xx"}]},{"address":"aws_x.c","mode":"managed","type":"aws_x","name":"c","provider_name":"registry.opentofu.org/hashicorp/aws","attributes":[{"path":"tags.env","before":"(sensitive value)","after":"(sensitive value)"}]}],"deleted":[{"address":"aws_x.d","mode":"managed","type":"aws_x","name":"d","provider_name":"registry.opentofu.org/hashicorp/aws"}],"ignored":{"objects":1,"attributes":2},"unmatched_rules":["aws_y:tags"]}
         "#]]
         .assert_eq(&json.replace(&"x".repeat(200), "xx"));
     }

@@ -3,6 +3,8 @@
 //! [`Operations`] is fed with events and the time since the start of the run, and answers with the lines of a frame. [`LiveBlock`] answers
 //! with the control sequences that replace one frame by the next. Both are pure: the caller owns the clock and the terminal.
 
+mod past;
+
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
@@ -11,6 +13,8 @@ use yuba_plan::{Event, Phase};
 
 use crate::paint::{Paint, Style};
 use crate::progress;
+
+pub use past::{Durations, Learned, Work, WorkStep};
 
 /// Interval between reports of a long operation where the output cannot be redrawn.
 const BEAT: Duration = Duration::from_secs(10);
@@ -122,17 +126,56 @@ pub struct Operations {
     start: Option<Duration>,
     /// Sum of the durations of finished operations that count.
     spent: Duration,
+    /// Operations that are not finished, as far as their resource types are known.
+    expected: BTreeMap<Work, usize>,
+    /// Durations of earlier runs.
+    past: Durations,
+    /// Durations of this run.
+    learned: Durations,
+}
+
+/// Progress as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveStatus {
+    /// The objects are refreshed; otherwise changes are made.
+    pub is_refresh: bool,
+    /// Number of finished operations.
+    pub done: usize,
+    /// Number of all of them, if it is known.
+    pub total: Option<usize>,
+    /// Seconds that are probably left.
+    pub rest: Option<u64>,
 }
 
 impl Operations {
-    /// The number of objects that are refreshed.
-    pub fn expect_refresh(&mut self, total: usize) {
-        self.refresh_total = Some(total);
+    /// With the durations of earlier runs.
+    pub fn new(past: Durations) -> Operations {
+        Operations { past, ..Operations::default() }
     }
 
-    /// Changes are made from now on.
-    pub fn expect_changes(&mut self, total: usize) {
-        *self = Operations { total: Some(total), ..Operations::default() };
+    /// The objects that are refreshed.
+    pub fn expect_refresh(&mut self, expected: BTreeMap<Work, usize>) {
+        self.refresh_total = Some(expected.values().sum());
+        self.expected = expected;
+    }
+
+    /// Changes are made from now on: so many operations, of which some are on objects of known types.
+    pub fn expect_changes(&mut self, total: usize, expected: BTreeMap<Work, usize>) {
+        let (past, learned) = (std::mem::take(&mut self.past), std::mem::take(&mut self.learned));
+        *self = Operations { total: Some(total), expected, past, learned, ..Operations::default() };
+    }
+
+    /// The durations of this run.
+    pub fn learned(&self) -> &Durations {
+        &self.learned
+    }
+
+    /// Progress as numbers; none before the first operation.
+    pub fn status(&self, now: Duration) -> Option<LiveStatus> {
+        self.start?;
+        let is_refresh = self.total.is_none() && (self.refreshed > 0 || self.is_refreshing());
+        let (done, total) = if is_refresh { (self.refreshed, self.refresh_total) } else { (self.done, self.total) };
+        Some(LiveStatus { is_refresh, done, total, rest: self.rest(now).map(|rest| rest.as_secs()) })
     }
 
     /// Records an event. Returns the duration in seconds of the operation that it ends.
@@ -151,7 +194,8 @@ impl Operations {
             return 0;
         }
         let took = self.begun.remove(&key).map_or(Duration::ZERO, |begun| now.saturating_sub(begun.since));
-        if let Event::Finished { phase, .. } = event {
+        if let Event::Finished { phase, ok, .. } = event {
+            self.finish(addr.resource.kind.clone(), *phase, (*ok).then_some(took));
             match phase {
                 Phase::Refresh if self.total.is_none() => {
                     self.refreshed += 1;
@@ -167,6 +211,18 @@ impl Operations {
             }
         }
         took.as_secs()
+    }
+
+    /// An operation on an object of a type has ended. Operations that fail say nothing about the duration.
+    fn finish(&mut self, kind: ecow::EcoString, phase: Phase, took: Option<Duration>) {
+        let Some(step) = WorkStep::of(phase) else { return };
+        let work = Work { kind, step };
+        if let Some(left) = self.expected.get_mut(&work) {
+            *left = left.saturating_sub(1);
+        }
+        if let Some(took) = took {
+            self.learned.add(work, took);
+        }
     }
 
     /// Removes all operations in progress.
@@ -269,20 +325,32 @@ impl Operations {
         progress::counter(self.done, self.total, running, (elapsed, rest))
     }
 
-    /// The time that is left if the remaining operations take as long as those that finished, and as many run at the same time.
+    /// The time that is left if the remaining operations take as long as those of their resource type did, in this run or before, or
+    /// else as those that finished, and as many run at the same time.
     fn rest(&self, now: Duration) -> Option<Duration> {
         let (finished, total) = match self.total {
             Some(total) => (self.done, total),
             None => (self.refreshed, self.refresh_total?),
         };
-        if finished < ENOUGH || finished >= total {
+        if finished >= total {
             return None;
         }
-        let mean = self.spent / u32::try_from(finished).ok()?;
-        let running = self.begun.values().filter(|begun| matches!(begun.event, Event::Started { .. }));
-        let ages: Vec<Duration> = running.map(|begun| now.saturating_sub(begun.since).min(mean)).collect();
-        let work = (mean * u32::try_from(total - finished).ok()?).saturating_sub(ages.iter().sum());
-        let rest = work / u32::try_from(ages.len().max(1)).ok()?;
+        let of_all = u32::try_from(finished).ok().filter(|_| finished >= ENOUGH).map(|count| self.spent / count);
+        let mean = |work: &Work| self.learned.mean_of(work, ENOUGH).or_else(|| self.past.mean(work)).or(of_all);
+        let mut work = Duration::ZERO;
+        for (one, left) in self.expected.iter().filter(|(_, left)| **left > 0) {
+            work += mean(one)? * u32::try_from(*left).ok()?;
+        }
+        let mut running = 0;
+        for begun in self.begun.values() {
+            let Event::Started { addr, phase, .. } = &begun.event else { continue };
+            running += 1;
+            if let Some(step) = WorkStep::of(*phase) {
+                let usual = mean(&Work { kind: addr.resource.kind.clone(), step })?;
+                work = work.saturating_sub(now.saturating_sub(begun.since).min(usual));
+            }
+        }
+        let rest = work / running.max(1);
         (rest >= SOON).then_some(rest)
     }
 }
@@ -322,6 +390,10 @@ mod tests {
         Event::Finished { addr: addr(text), deposed: None, phase, id: None, ok: true }
     }
 
+    fn expected(kind: &str, step: WorkStep, count: usize) -> BTreeMap<Work, usize> {
+        BTreeMap::from([(Work { kind: kind.into(), step }, count)])
+    }
+
     const CREATE: Phase = Phase::Apply(Action::Create);
 
     fn check(operations: &Operations, size: Size, seconds: u64, expected: &[&str]) {
@@ -331,7 +403,7 @@ mod tests {
     #[test]
     fn changes_are_listed_counted_and_estimated() {
         let mut all = Operations::default();
-        all.expect_changes(12);
+        all.expect_changes(12, expected("a", WorkStep::Create, 12));
         check(&all, WIDE, 0, &[]);
         all.event(&started("a.a", CREATE), at(1));
         all.event(&Event::ProvisionStarted { addr: addr("a.a"), provisioner: "local-exec".into() }, at(2));
@@ -348,9 +420,34 @@ mod tests {
     }
 
     #[test]
+    fn earlier_runs_give_an_estimate_before_the_first_operation_ends() {
+        let mut all = Operations::new(Durations::parse("a create 3 60000\nb create 1 10000\n"));
+        let mut work = expected("a", WorkStep::Create, 2);
+        work.extend(expected("b", WorkStep::Create, 3));
+        all.expect_changes(5, work);
+        all.event(&started("a.a", CREATE), at(0));
+        all.event(&started("b.b", CREATE), at(0));
+        // Two minutes and half a minute of work, ten seconds of which each of two operations has done.
+        let status = all.status(at(10)).expect("it has begun");
+        assert_eq!(status, LiveStatus { is_refresh: false, done: 0, total: Some(5), rest: Some(65) });
+        let counter = "0 of 5 done, 2 running [10s elapsed, about 1m5s left]";
+        check(&all, WIDE, 10, &["a.a: Creating... [10s]", "b.b: Creating... [10s]", counter]);
+        // An operation that fails says nothing about the next ones.
+        all.event(&Event::Finished { addr: addr("b.b"), deposed: None, phase: CREATE, id: None, ok: false }, at(10));
+        assert_eq!(all.learned(), &Durations::default());
+        // Without a past for one of the types there is no estimate.
+        let mut all = Operations::new(Durations::parse("a create 3 60000\n"));
+        let mut work = expected("a", WorkStep::Create, 2);
+        work.extend(expected("c", WorkStep::Create, 1));
+        all.expect_changes(3, work);
+        all.event(&started("a.a", CREATE), at(0));
+        assert_eq!(all.status(at(1)).expect("it has begun").rest, None);
+    }
+
+    #[test]
     fn refreshes_are_one_counter_and_slow_ones_are_named() {
         let mut all = Operations::default();
-        all.expect_refresh(40);
+        all.expect_refresh(expected("a", WorkStep::Refresh, 40));
         for number in 0..10 {
             all.event(&started(&format!("a.a[{number}]"), Phase::Refresh), at(0));
         }
@@ -369,7 +466,7 @@ mod tests {
     #[test]
     fn a_frame_fits_into_the_terminal() {
         let mut all = Operations::default();
-        all.expect_changes(30);
+        all.expect_changes(30, expected("a", WorkStep::Create, 30));
         for number in 0..30 {
             all.event(&started(&format!("a.a[{number}]"), CREATE), at(number));
         }

@@ -96,9 +96,21 @@ pub fn refreshed(count: usize, seconds: u64, style: Style) -> String {
     Paint::new(style).bold(&format!("Refreshed state: {count} {objects} in {}", duration(seconds))).into_owned()
 }
 
-/// The progress of tests: the number of files whose runs are over, and the names of the others.
-pub fn test_files(done: usize, total: usize, left: &[String]) -> String {
-    format!("{done} of {total} test files done, not done: {}", left.join(", "))
+/// The progress of tests: the numbers of runs and of files that are over, the time, and the names of the other files.
+pub fn tests(runs: (usize, usize), files: usize, left: &[String], since: std::time::Duration) -> String {
+    let (done, total) = runs;
+    let seconds = since.as_secs();
+    // The first runs say little about the others.
+    let rest = || seconds.checked_mul(total.saturating_sub(done) as u64)?.checked_div(done as u64);
+    let rest = rest().filter(|rest| *rest > 1 && done >= 3);
+    let of_files = format!("{} of {files} files", files - left.len());
+    let names = left.join(", ");
+    format!("{done} of {total} runs done, {of_files} [{}], not done: {names}", elapsed((seconds, rest)))
+}
+
+/// Work without any numbers: what it is, and the time since it began.
+pub fn waiting(what: &str, since: std::time::Duration) -> String {
+    format!("{what} [{}]", elapsed((since.as_secs(), None)))
 }
 
 /// The progress of a download: received bytes and all bytes, and the time since it began.

@@ -10,6 +10,7 @@ mod build;
 mod copies;
 mod counts;
 mod diff_text;
+mod disabled;
 mod groups;
 pub mod json;
 pub mod markdown;
@@ -29,6 +30,7 @@ use yuba_plan::Mode;
 
 pub use build::PlanSources;
 pub use diff_text::Unchanged;
+pub use state::StateConfiguration;
 pub use tree::{DiffKind, DiffMark, DiffNode, NodeName};
 
 /// Maximum number of dependents, and of dependencies, that a change lists. [`Links::total`] counts all of them.
@@ -74,12 +76,14 @@ pub struct Report {
     pub outputs: Vec<ReportOutput>,
     /// Results of checks.
     pub checks: Vec<ReportCheck>,
-    /// Warnings of planning.
+    /// Warnings of planning. In a state: uses of deprecated objects in its configuration.
     pub warnings: Vec<ReportWarning>,
     /// Resources and their dependencies.
     pub graph: ReportGraph,
     /// Objects of a state.
     pub resources: Vec<ReportResource>,
+    /// Resources and modules that the configuration of a state disables.
+    pub disabled: Vec<DisabledObject>,
 }
 
 /// What a report is about.
@@ -306,7 +310,7 @@ pub struct ReportCheck {
     pub messages: Vec<EcoString>,
 }
 
-/// A warning of planning.
+/// A warning of planning, or of the configuration of a state.
 #[derive(Clone, Debug)]
 pub struct ReportWarning {
     /// Title.
@@ -319,6 +323,8 @@ pub struct ReportWarning {
     pub file: Option<EcoString>,
     /// Line in the file, from 1.
     pub line: Option<usize>,
+    /// Address of the deprecated variable, output or attribute whose use it reports.
+    pub deprecated: Option<EcoString>,
 }
 
 /// Resources of the configuration and the state, and their direct dependencies. One node stands for all instances of a resource
@@ -344,6 +350,17 @@ pub struct GraphResource {
     pub changes: Vec<u32>,
     /// The action with the highest risk among its changes; no-op without changes.
     pub action: ChangeAction,
+}
+
+/// A resource or module without instances because its `enabled` argument is false. Objects in a disabled module are not listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DisabledObject {
+    /// Its address without keys.
+    pub address: EcoString,
+    /// Name of the file with the `enabled` argument.
+    pub file: Option<EcoString>,
+    /// Line of the argument, from 1.
+    pub line: Option<usize>,
 }
 
 /// An object of a state.

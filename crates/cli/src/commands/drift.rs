@@ -1,7 +1,6 @@
 //! `yuba drift`: objects that were changed or deleted outside of Yuba.
 
 mod diagnostics;
-mod progress;
 
 use std::io::ErrorKind;
 
@@ -11,22 +10,25 @@ use yuba_eval::tree::Purpose;
 use yuba_plan::Mode;
 use yuba_plan::drift::{Drift, IgnoreRule};
 use yuba_session::backend::{Refusal, StateFlags};
-use yuba_session::{ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Project, RemoteWorkspaces};
+use yuba_session::{
+    ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Locked, Project, RemoteWorkspaces,
+};
 use yuba_syntax::{Diagnostics, Sources};
+use yuba_value::EcoString;
 
 use super::plan::{EXCLUDE, EXCLUDE_FILE, INPUT, PARALLELISM, TARGET, TARGET_FILE};
 use super::{Command, JsonForm, Run};
 use crate::diagnostics as common;
+use crate::durations;
 use crate::exit::{Audience, Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
 use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::operate::{addresses, parallelism};
+use crate::reading_progress;
 use crate::settings::{VAR, VAR_FILE, ask, project};
 use crate::state_access::{self, LOCK, LOCK_TIMEOUT, STATE, StateWait};
 use crate::terminal::Terminal;
-
-use progress::Counter;
 
 pub(crate) const COMMAND: Command = Command {
     name: "drift",
@@ -35,8 +37,8 @@ pub(crate) const COMMAND: Command = Command {
     about: "Reads all objects in the state again and shows which of them were changed or deleted outside of Yuba, attribute by \
             attribute. The command saves nothing: \"yuba apply -refresh-only\" updates the state.\n\n\
             The exit code is 0 without drift, 1 after an error, and 2 with drift.\n\n\
-            Rules of -ignore and of the file .yubadrift exclude expected differences. A rule is a resource type or an address, \
-            optionally with a colon and an attribute: aws_instance:tags, module.dns, *:tags_all.",
+            Rules of -ignore and of the file .yubadrift exclude expected differences. A rule is a resource type, an \
+            attribute or an address. A type or an address can have a colon and an attribute: aws_instance:tags, module.dns, tags_all.",
     flags: &[
         EXCLUDE,
         EXCLUDE_FILE,
@@ -130,6 +132,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
 }
 
+/// Address and type of each instance in the state.
+fn objects(locked: &Locked<'_>) -> Vec<(String, EcoString)> {
+    let state = locked.state();
+    state.instances().map(|(addr, ..)| (addr.to_string(), addr.resource.kind.clone())).collect()
+}
+
 /// Plans without changes, shows the differences, and drops the plan. Nothing is saved.
 fn examine(messages: &mut Messages<'_>, settings: DriftSettings) -> Result<u8, Refusal> {
     let DriftSettings { options, rules, state, parallelism, ask, json, project } = settings;
@@ -150,9 +158,12 @@ fn examine(messages: &mut Messages<'_>, settings: DriftSettings) -> Result<u8, R
     let stop = waiting.into_stop();
     let locked = locked?;
     let audience = if json.is_on { Audience::Programs } else { Audience::People };
-    let counter = Counter::new(locked.state().instance_count(), audience);
-    let planned = counter.follow(&stop, |progress| locked.plan(&options, progress));
-    let drift = planned.plan().map(|plan| Drift::of(&plan.drift, &rules));
+    let objects = if rules.is_empty() { Vec::new() } else { objects(&locked) };
+    let (expected, reader) = (durations::refreshed(&locked), (&project, audience));
+    let planned = reading_progress::follow(messages.terminal(), reader, &stop, expected, |progress| {
+        locked.plan(&options, progress)
+    });
+    let drift = planned.plan().map(|plan| Drift::of(&plan.drift, &rules, &objects));
     let has_failed = planned.has_failed();
     if let Some(drift) = drift.as_ref().filter(|drift| !has_failed || drift.is_any()) {
         if messages.wants_json_file() {

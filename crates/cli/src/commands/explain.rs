@@ -2,26 +2,25 @@
 
 mod diagnostics;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use yuba_engine::PlanOptions;
 use yuba_eval::tree::Purpose;
 use yuba_plan::Mode;
 use yuba_session::backend::{LockWait, Refusal, StateFlags};
-use yuba_session::clock::Tick;
 use yuba_session::explain::Explainable;
-use yuba_session::{
-    ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Progress, Project, RemoteWorkspaces,
-};
+use yuba_session::{ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Project, RemoteWorkspaces};
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_view::codes;
 use yuba_view::explain::{self, Explanation, Facts, NotExplained};
 
 use super::{Command, JsonForm, Run};
-use crate::exit::{Failure, Outcome};
+use crate::durations;
+use crate::exit::{Audience, Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::operate::parallelism;
+use crate::reading_progress;
 use crate::settings::{VAR, VAR_FILE, ask, project};
 use crate::signals::Stop;
 use crate::state_access::{self, LOCK, LOCK_TIMEOUT, STATE};
@@ -200,9 +199,11 @@ fn with_new_plan(
     let locked = loaded.lock(&lock, &mut waiting);
     let stop = waiting.stop.take().unwrap_or_else(Stop::watch);
     let locked = locked.map_err(refused)?;
-    let interrupt = stop.interrupt();
-    let tick = Tick { every: Duration::from_millis(500), run: &|| {} };
-    let planned = locked.plan(options, Progress { events: &|_| {}, interrupt, tick: Some(tick) });
+    let audience = if settings.json { Audience::Programs } else { Audience::People };
+    let expected = if options.refresh { durations::refreshed(&locked) } else { BTreeMap::new() };
+    let planned = reading_progress::follow(terminal, (project, audience), &stop, expected, |progress| {
+        locked.plan(options, progress)
+    });
     let found = planned.explain(|found| explained(found, settings));
     let problems: Diagnostics = planned.end();
     let code = match found {

@@ -7,8 +7,7 @@ use yuba_eval::tree::Purpose;
 use yuba_net::Environment;
 use yuba_plan::{Event, Phase};
 use yuba_session::{
-    ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Progress, Project, ProjectSettings,
-    RemoteWorkspaces,
+    ConfigurationCheck, EarlyProcesses, LoadOptions, Loaded, LockOptions, Progress, Project, RemoteWorkspaces,
 };
 use yuba_syntax::{Diagnostics, SourceFile, Sources};
 
@@ -53,7 +52,7 @@ pub(crate) const COMMAND: Command = Command {
 struct ImportSettings {
     address: String,
     id: String,
-    project: ProjectSettings,
+    project: Project,
     lock: LockOptions,
     prompts: Prompts,
     output: OutputSettings,
@@ -69,6 +68,7 @@ impl ImportSettings {
         if let Some(dir) = args.text("config").filter(|dir| !dir.is_empty()) {
             project.dir = dir.to_owned();
         }
+        let project = Project::new(project);
         let lock = LockOptions {
             operation: "OperationTypeInvalid",
             state,
@@ -80,10 +80,10 @@ impl ImportSettings {
         Ok(ImportSettings {
             address: address.clone(),
             id: id.clone(),
-            project,
             lock,
             prompts: Prompts::resolve(args, environment),
-            output: OutputSettings::resolve(args, environment, None)?,
+            output: OutputSettings::resolve(args, &project, None)?,
+            project,
         })
     }
 }
@@ -96,7 +96,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         Ok(addr) => addr,
         Err((problems, sources)) => return operate::failed(&mut output, &problems, &sources),
     };
-    let project = Project::new(project);
     if !project.has_configuration() {
         let problem = diagnostics::no_configuration_to_import_to(project.dir());
         return operate::failed(&mut output, &problem.into(), &Sources::new());

@@ -93,6 +93,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn tell(messages: &mut Messages<'_>, event: LockEvent) {
+    let fetched = match &event {
+        LockEvent::Fetching(provider, version, platform) => {
+            Some(format!("{} {version} for {platform}: fetching", provider.for_display()))
+        }
+        _ => None,
+    };
     let text = match event {
         LockEvent::Fetching(provider, version, platform) => {
             format!("Fetching {} {version} for {platform}...", provider.for_display())
@@ -114,4 +120,7 @@ fn tell(messages: &mut Messages<'_>, event: LockEvent) {
     };
     messages.say(&format!("- {text}\n"), &text);
     messages.terminal().flush();
+    if let Some(what) = fetched {
+        messages.working(what);
+    }
 }

@@ -76,6 +76,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn tell(messages: &mut Messages<'_>, event: MirrorEvent) {
+    let downloaded = match &event {
+        MirrorEvent::Downloading(provider, version, platform) => {
+            Some(format!("{} {version} for {platform}: downloading", provider.for_display()))
+        }
+        _ => None,
+    };
     let (human, program) = match event {
         MirrorEvent::Skipped(provider) => {
             let text = format!("Skipping {} because it is built in to Yuba CLI", provider.for_display());
@@ -105,4 +111,7 @@ fn tell(messages: &mut Messages<'_>, event: MirrorEvent) {
     };
     messages.say(&format!("{human}\n"), &program);
     messages.terminal().flush();
+    if let Some(what) = downloaded {
+        messages.working(what);
+    }
 }

@@ -15,9 +15,10 @@ use yuba_state::State;
 use yuba_syntax::{Diagnostic, Sources};
 use yuba_view::report::markdown::{self, DEFAULT_LIMIT, MIN_LIMIT, MarkdownPlan};
 use yuba_view::report::views::PlanView;
-use yuba_view::report::{PlanSources, Report, json as report_json};
+use yuba_view::report::{PlanSources, Report, StateConfiguration, json as report_json};
 
 use super::{Command, JsonForm, Run};
+use crate::annotations;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
 use crate::json_into::{JsonInto, JsonSettings};
@@ -170,9 +171,18 @@ fn subject(args: &Args, form: Form) -> Result<Subject, Diagnostic> {
     }
 }
 
+/// Source of a state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StateOrigin {
+    /// The selected workspace: the configuration of the working directory belongs to it.
+    Workspace,
+    /// A file.
+    File,
+}
+
 /// The object that was found.
 enum Shown {
-    State(Option<State>),
+    State(Option<State>, StateOrigin),
     Plan(Box<PlanAndConfiguration>),
     /// A comment.
     Markdown(String),
@@ -193,12 +203,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             return Ok(0);
         }
     }
-    let written = write(terminal, &mut show, &shown, settings.providers());
+    let written = write(terminal, &mut show, &shown, &settings);
     Ok(written.map_or_else(
         |why| {
             // Quirk: OpenTofu prints this error without a diagnostic.
             let what = match shown {
-                Shown::State(_) => "state to json",
+                Shown::State(..) => "state to json",
                 Shown::Plan(_) | Shown::Markdown(_) => "plan to json",
                 Shown::Configuration(_) => "configuration to JSON",
                 Shown::Module(_) => "module contents to JSON",
@@ -212,13 +222,13 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 fn find(terminal: &mut Terminal, settings: &Settings, show: &ShowSettings) -> Result<Shown, Refusal> {
     let project = settings.project();
-    let state = match &show.subject {
+    let (state, origin) = match &show.subject {
         Subject::State if show.view.is_special() => return Err(diagnostics::view_without_plan().into()),
-        Subject::State => current_state(terminal, settings)?,
+        Subject::State => (current_state(terminal, settings)?, StateOrigin::Workspace),
         Subject::File(path) => match show::plan_file(path, project) {
             Ok(plan) => return Ok(Shown::Plan(Box::new(plan))),
             Err(NotShown::Unusable(reason)) => return Err(diagnostics::unusable_plan(path, &reason).into()),
-            Err(NotShown::Other(_)) => Some(state_file(settings, path)?),
+            Err(NotShown::Other(_)) => (Some(state_file(settings, path)?), StateOrigin::File),
         },
         Subject::Plan(path) => return Ok(Shown::Plan(Box::new(saved_plan(project, path)?))),
         Subject::Plans(paths) => {
@@ -237,7 +247,7 @@ fn find(terminal: &mut Terminal, settings: &Settings, show: &ShowSettings) -> Re
         state::usable_configuration(project, Purpose::Use)?;
         state::missing_schemas(settings.providers(), state)?;
     }
-    Ok(Shown::State(state))
+    Ok(Shown::State(state, origin))
 }
 
 fn saved_plan(project: &Project, path: &Path) -> Result<PlanAndConfiguration, Refusal> {
@@ -262,6 +272,23 @@ fn report(found: &PlanAndConfiguration) -> Report {
     Report::of_plan(&sources(found, &references.graph))
 }
 
+/// The report of a state. That of the selected workspace has what only the configuration knows.
+fn report_of_state(state: Option<&State>, origin: StateOrigin, settings: &Settings) -> Report {
+    let (empty, project) = (State::empty(), settings.project());
+    let (state, providers) = (state.unwrap_or(&empty), settings.providers());
+    if origin == StateOrigin::File {
+        return Report::of_state(state, "", providers, None);
+    }
+    let report = |configuration: Option<&StateConfiguration<'_>>| {
+        Report::of_state(state, project.workspace(), providers, configuration)
+    };
+    let with_configuration = project.with_configuration(state, |found, diagnostics| {
+        let (tree, files, evaluation) = (found.tree, found.sources, found.evaluation);
+        report(Some(&StateConfiguration { tree, files, evaluation, diagnostics }))
+    });
+    with_configuration.unwrap_or_else(|| report(None))
+}
+
 fn sources<'f>(found: &'f PlanAndConfiguration, graph: &'f RefGraph<'f>) -> PlanSources<'f> {
     let configuration = &found.configuration;
     PlanSources {
@@ -273,18 +300,21 @@ fn sources<'f>(found: &'f PlanAndConfiguration, graph: &'f RefGraph<'f>) -> Plan
     }
 }
 
-/// The name of a root module: the directory of its plan file, or the name of the working directory.
+/// The name of a root module: the path in its repository of the directory with the plan file. Outside of a repository the directory
+/// as it was given, or the name of the working directory.
 fn root(project: &Project, path: &Path) -> String {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty() && *parent != Path::new("."));
-    let dir = match parent {
-        Some(parent) => parent.display().to_string(),
-        None => {
-            let dir = project.path(Path::new("."));
-            let dir = dir.canonicalize().unwrap_or(dir);
-            dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    let dir = project.path(parent.unwrap_or(Path::new(".")));
+    let dir = dir.canonicalize().unwrap_or(dir);
+    let name = |dir: &Path| dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match (annotations::path_in_repository(project.environment(), &dir), parent) {
+        (Some(inside), _) if !inside.is_empty() => inside,
+        (Some(_), _) | (None, None) => name(&dir),
+        (None, Some(parent)) => {
+            let parent = parent.display().to_string();
+            parent.strip_prefix("./").map(str::to_owned).unwrap_or(parent)
         }
-    };
-    dir.strip_prefix("./").map(str::to_owned).unwrap_or(dir)
+    }
 }
 
 /// Writes the object to standard output and to the file of `-json-into`. The error is the reason why it cannot be shown.
@@ -292,8 +322,9 @@ fn write(
     terminal: &mut Terminal,
     settings: &mut ShowSettings,
     shown: &Shown,
-    providers: &InstalledProviders,
+    command: &Settings,
 ) -> Result<(), String> {
+    let providers = command.providers();
     if let Some(into) = &mut settings.into {
         into.write(&json(shown, providers)?);
     }
@@ -302,13 +333,11 @@ fn write(
         Shown::Markdown(comment) => comment.clone(),
         _ if settings.form == Form::Json => json(shown, providers)?,
         Shown::Plan(found) if settings.form == Form::ReportJson => format!("{}\n", report_json::report(&report(found))),
-        Shown::State(state) if settings.form == Form::ReportJson => {
-            let empty = State::empty();
-            let state = state.as_ref().unwrap_or(&empty);
-            format!("{}\n", report_json::report(&Report::of_state(state, "", providers)))
+        Shown::State(state, origin) if settings.form == Form::ReportJson => {
+            format!("{}\n", report_json::report(&report_of_state(state.as_ref(), *origin, command)))
         }
-        Shown::State(None) => "No state.\n".to_owned(),
-        Shown::State(Some(state)) => {
+        Shown::State(None, _) => "No state.\n".to_owned(),
+        Shown::State(Some(state), _) => {
             yuba_view::state::render(state, providers, look).map_err(|problems| problems.joined())?
         }
         Shown::Plan(found) if settings.view.is_special() => {
@@ -318,7 +347,7 @@ fn write(
         Shown::Plan(found) => {
             let text = yuba_view::plan::render(&found.plan, found.schemas(), look);
             let lines = text.matches('\n').count();
-            match terminal.height().filter(|height| lines > *height) {
+            match terminal.height().filter(|height| lines > height.saturating_sub(plan_views::ROWS_BELOW)) {
                 Some(height) => {
                     let references = found.references();
                     text + &plan_views::digest(&sources(found, &references.graph), height, look)
@@ -334,7 +363,7 @@ fn write(
 
 fn json(shown: &Shown, providers: &InstalledProviders) -> Result<String, String> {
     let document = match shown {
-        Shown::State(state) => yuba_view::state_json::state(state.as_ref(), providers),
+        Shown::State(state, _) => yuba_view::state_json::state(state.as_ref(), providers),
         Shown::Plan(found) => yuba_view::plan_json::plan(&found.plan, &found.configuration.tree, found.schemas()),
         Shown::Configuration(configuration) => yuba_view::config_json::config(&configuration.tree, providers),
         Shown::Module(module) => Ok(module.clone()),

@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use yuba_view::html::Document;
+use yuba_view::live::LiveStatus;
 
 /// The longest request line with headers.
 const MAX_REQUEST: usize = 16 * 1024;
@@ -37,6 +38,9 @@ pub(super) struct Shared {
 struct Feed {
     messages: Vec<String>,
     report: Option<Arc<String>>,
+    /// Number of reports so far: a plan that is made again has another one.
+    reports: usize,
+    status: Option<LiveStatus>,
     has_ended: bool,
     /// A browser has asked for messages.
     is_followed: bool,
@@ -86,8 +90,17 @@ impl Shared {
     }
 
     pub(super) fn publish(&self, report: String) {
-        self.feed().report = Some(Arc::new(report));
+        let mut feed = self.feed();
+        feed.report = Some(Arc::new(report));
+        feed.reports += 1;
+        feed.has_sent_report = false;
+        drop(feed);
         self.changed.notify_all();
+    }
+
+    /// Sets the progress, which the next answer has.
+    pub(super) fn set_status(&self, status: Option<LiveStatus>) {
+        self.feed().status = status;
     }
 
     pub(super) fn end(&self) {
@@ -154,16 +167,18 @@ impl Shared {
     fn events(&self, from: usize) -> Reply {
         let mut feed = self.feed();
         feed.is_followed = true;
-        let had_report = feed.report.is_some();
-        let is_waiting =
-            |feed: &mut Feed| feed.messages.len() <= from && !feed.has_ended && (feed.report.is_some() == had_report);
+        let reports = feed.reports;
+        let is_waiting = |feed: &mut Feed| feed.messages.len() <= from && !feed.has_ended && feed.reports == reports;
         let waited = self.changed.wait_timeout_while(feed, WAIT, is_waiting);
         let feed = waited.unwrap_or_else(PoisonError::into_inner).0;
         let from = from.min(feed.messages.len());
         let next = feed.messages.len().min(from + MESSAGES);
         let is_end = feed.has_ended && next == feed.messages.len();
-        let mut body =
-            format!("{{\"next\":{next},\"ended\":{is_end},\"report\":{},\"events\":[", feed.report.is_some());
+        let mut body = format!(
+            "{{\"next\":{next},\"ended\":{is_end},\"report\":{},\"progress\":{},\"events\":[",
+            feed.reports,
+            feed.status.map_or("null".to_owned(), progress),
+        );
         for (at, message) in feed.messages[from..next].iter().enumerate() {
             let _ = write!(body, "{}{message}", if at > 0 { "," } else { "" });
         }
@@ -202,6 +217,14 @@ impl Shared {
         self.sent(&reply);
         Ok(())
     }
+}
+
+/// Progress as JSON.
+fn progress(status: LiveStatus) -> String {
+    let LiveStatus { is_refresh, done, total, rest } = status;
+    let total = total.map_or("null".to_owned(), |total| total.to_string());
+    let rest = rest.map_or("null".to_owned(), |rest| rest.to_string());
+    format!("{{\"refresh\":{is_refresh},\"done\":{done},\"total\":{total},\"rest\":{rest}}}")
 }
 
 const JSON: &str = "application/json; charset=utf-8";
@@ -291,13 +314,17 @@ mod tests {
         let shared = shared();
         shared.add("{\"a\":1}\n{\"a\":2}\n");
         let body = |from| shared.events(from).body.to_string();
-        assert_eq!(body(0), r#"{"next":2,"ended":false,"report":false,"events":[{"a":1},{"a":2}]}"#);
+        assert_eq!(body(0), r#"{"next":2,"ended":false,"report":0,"progress":null,"events":[{"a":1},{"a":2}]}"#);
         shared.publish("{}".into());
         shared.add("{\"a\":3}\n");
-        assert_eq!(body(2), r#"{"next":3,"ended":false,"report":true,"events":[{"a":3}]}"#);
+        shared.set_status(Some(LiveStatus { is_refresh: true, done: 1, total: Some(3), rest: None }));
+        let progress = r#""progress":{"refresh":true,"done":1,"total":3,"rest":null}"#;
+        assert_eq!(body(2), format!(r#"{{"next":3,"ended":false,"report":1,{progress},"events":[{{"a":3}}]}}"#));
+        // A plan that is made again is another report.
+        shared.publish("{}".into());
         shared.end();
-        assert_eq!(body(3), r#"{"next":3,"ended":true,"report":true,"events":[]}"#);
-        assert_eq!(body(99), r#"{"next":3,"ended":true,"report":true,"events":[]}"#);
+        assert_eq!(body(3), format!(r#"{{"next":3,"ended":true,"report":2,{progress},"events":[]}}"#));
+        assert_eq!(body(99), format!(r#"{{"next":3,"ended":true,"report":2,{progress},"events":[]}}"#));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod colors;
+mod comments;
 mod completion;
 mod console;
 mod doctor;
@@ -20,6 +21,10 @@ mod metadata;
 mod modules;
 #[cfg(unix)]
 mod on_terminal;
+#[cfg(unix)]
+mod pane;
+#[cfg(unix)]
+mod panes;
 #[cfg(unix)]
 mod pictures;
 mod profile;

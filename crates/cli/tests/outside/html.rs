@@ -1,10 +1,9 @@
 //! The HTML report in a real browser: `show -html` and the page of `-ui`.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Stdio};
+mod large;
+mod secrets;
+mod serving;
 
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 use yuba_testkit::servers::{Browser, ColorScheme, chromium};
 use yuba_testkit::{Run, Sandbox};
 
@@ -12,16 +11,22 @@ use yuba_testkit::{Run, Sandbox};
 pub(crate) fn all() -> Vec<(&'static str, fn())> {
     vec![
         ("opens, filters and follows permalinks", opens_filters_and_follows_permalinks),
-        ("10,000 changes appear and filter at once", ten_thousand_changes),
+        ("10,000 changes appear and filter at once", large::ten_thousand_changes),
         ("what is destroyed is on the first screen", destroys_are_on_the_first_screen),
         ("keyboard and screen readers", keyboard_and_screen_readers),
         ("light, dark, narrow and on paper", light_dark_narrow_and_on_paper),
         ("hostile texts stay texts, and nothing leaves the page", hostile_texts_stay_texts),
-        ("no secret is in the file", no_secret_is_in_the_file),
+        ("no secret is in the file", secrets::no_secret_is_in_the_file),
         ("graph leads to the diff", graph_leads_to_the_diff),
         ("a state", a_state),
-        ("a page follows an apply", a_page_follows_an_apply),
-        ("a saved plan is served until the user stops", a_saved_plan_is_served),
+        ("a state with its configuration", a_state_with_its_configuration),
+        ("deposed objects and warnings", deposed_objects_and_warnings),
+        ("graph with other distances, open modules and zoom", graph_with_distances_and_zoom),
+        ("on paper", on_paper),
+        ("a page follows an apply", serving::a_page_follows_an_apply),
+        ("a page follows a run that fails", serving::a_page_follows_a_run_that_fails),
+        ("a page without a plan plans", serving::a_page_without_a_plan_plans),
+        ("a saved plan is served until the user stops", serving::a_saved_plan_is_served),
     ]
 }
 
@@ -173,73 +178,6 @@ fn opens_filters_and_follows_permalinks() {
     quiet(&browser);
 }
 
-/// The best of several attempts in milliseconds: another process may delay some of them.
-fn best(attempts: u32, mut run: impl FnMut() -> f64) -> f64 {
-    (0..attempts).map(|_| run()).fold(f64::INFINITY, f64::min)
-}
-
-fn ten_thousand_changes() {
-    let Some(browser) = chromium() else { return };
-    let sandbox = sandbox(
-        r#"
-//- main.tf
-resource "terraform_data" "a" {
-  count = 10000
-  input = { name = "server-${count.index}", size = count.index % 7, tags = { team = "t${count.index % 5}" } }
-}
-"#,
-    );
-    yes(&sandbox.run(&["plan", "-out=p.tfplan"]));
-    page(&sandbox, &browser, &["p.tfplan"]);
-    let json = sandbox.run(&["show", "-json", "p.tfplan"]).stdout;
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
-    encoder.write_all(json.as_bytes()).expect("memory takes everything");
-    let stored = encoder.finish().expect("memory takes everything").len() * 4 / 3;
-    let size = std::fs::metadata(sandbox.dir().join("report.html")).expect("it is written").len() as usize;
-    assert!(size * 2 <= stored * 3, "{size} bytes of HTML, {stored} bytes of plan");
-    let shown = best(3, || {
-        let before = browser.worked();
-        browser.run("location.reload()");
-        browser.wait_for("document.body.dataset.ready");
-        browser.worked() - before
-    });
-    assert!(shown < 1000.0, "first view after {shown} ms of work");
-    let wall = browser.run("return performance.getEntriesByName('shown')[0].startTime").as_f64().unwrap_or_default();
-    let timed = "const s = document.getElementById('search'); const t = performance.now(); s.value = arguments[0]; \
-                 s.dispatchEvent(new Event('input')); document.body.offsetHeight; return performance.now() - t";
-    let mut times = vec![format!("first view {shown:.0} ms of work, {wall:.0} ms; {size} bytes, plan {stored} bytes")];
-    for (query, expected) in [
-        ("server-77", "111 of 10,000 changes"),
-        ("attr:tags t3", "2,000 of 10,000 changes"),
-        ("action:create -size", "0 of 10,000 changes"),
-        ("terraform_data.a[9999]", "1 of 10,000 changes"),
-    ] {
-        let mut wall = f64::INFINITY;
-        let time = best(3, || {
-            search(&browser, "");
-            let before = browser.worked();
-            wall = browser.run_with(timed, &[query]).as_f64().unwrap_or_default().min(wall);
-            browser.worked() - before
-        });
-        assert_eq!(found(&browser), expected, "{query}");
-        assert!(time < 100.0, "{query}: {time} ms of work");
-        times.push(format!("{query}: {time:.0} ms of work, {wall:.0} ms"));
-    }
-    // Only rows near the visible part have elements, also after a jump to the last one.
-    search(&browser, "");
-    browser.run("location.hash = '#terraform_data.a[9998]'");
-    browser.wait_for("document.querySelector('.target')");
-    let visible =
-        "const r = document.querySelector('.target').getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight";
-    browser.wait_for(&format!("(() => {{ {visible} }})()"));
-    let elements = browser.run("return document.querySelectorAll('#list .item').length").as_u64();
-    assert!(elements.is_some_and(|count| count < 1500), "{elements:?}");
-    if std::env::var_os("YUBA_TIMES").is_some() {
-        eprintln!("{}", times.join("\n"));
-    }
-    quiet(&browser);
-}
-
 fn destroys_are_on_the_first_screen() {
     let Some(browser) = chromium() else { return };
     let sandbox = sandbox(
@@ -367,70 +305,6 @@ output "o" { value = local.evil }
     assert_eq!(markup, "refused");
 }
 
-/// The text that a page holds: the file, and the report in it.
-fn content(browser: &Browser) -> String {
-    let script = "const block = document.getElementById('report'); \
-                  if (block.dataset.form !== 'deflate') return block.textContent; \
-                  const bytes = Uint8Array.from(atob(block.textContent), letter => letter.charCodeAt(0)); \
-                  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))).text()";
-    browser.run_async(script).as_str().expect("it is text").to_owned()
-}
-
-/// Secrets at many positions, from a seed: variables, outputs, parts of objects, keys of maps, elements of sets, lines, JSON.
-fn no_secret_is_in_the_file() {
-    let Some(browser) = chromium() else { return };
-    for (number, filler) in [(1, 0), (2, 0), (3, 400)] {
-        let secret = |part: &str| format!("s3cret{number}{part}");
-        let sandbox = sandbox(&format!(
-            r#"
-//- main.tf
-variable "v" {{
-  default   = "{a}"
-  sensitive = true
-}}
-variable "step" {{ default = 1 }}
-locals {{
-  whole = sensitive({{ a = "{b}", b = ["{c}"] }})
-  part  = {{ open = "plain", closed = sensitive("{d}") }}
-  key   = sensitive("{e}")
-}}
-resource "terraform_data" "one" {{ input = var.v }}
-resource "terraform_data" "two" {{ input = local.whole }}
-resource "terraform_data" "three" {{ input = local.part }}
-resource "terraform_data" "four" {{ input = {{ (nonsensitive("open")) = "x-${{local.key}}\nline" }} }}
-resource "terraform_data" "five" {{ input = jsonencode({{ k = sensitive("{f}") }}) }}
-resource "terraform_data" "six" {{ input = toset([sensitive("{g}"), "open"]) }}
-resource "terraform_data" "seven" {{ triggers_replace = "${{var.v}}-${{var.step}}" }}
-resource "terraform_data" "filler" {{ count = {filler} }}
-output "o" {{
-  value     = "{h}"
-  sensitive = true
-}}
-"#,
-            a = secret("a"),
-            b = secret("b"),
-            c = secret("c"),
-            d = secret("d"),
-            e = secret("e"),
-            f = secret("f"),
-            g = secret("g"),
-            h = secret("h"),
-        ));
-        yes(&sandbox.run(&["plan", "-out=create.tfplan"]));
-        yes(&sandbox.run(&["apply", "create.tfplan"]));
-        yes(&sandbox.run(&["plan", "-var=step=2", "-var=v=s3cret-new", "-out=update.tfplan"]));
-        yes(&sandbox.run(&["plan", "-destroy", "-out=destroy.tfplan"]));
-        for shown in [&["create.tfplan"][..], &["update.tfplan"], &["destroy.tfplan"], &[]] {
-            page(&sandbox, &browser, shown);
-            let content = content(&browser);
-            assert!(content.contains("terraform_data.three"), "the report has its objects");
-            assert!(!content.contains("s3cret"), "{shown:?}: {content}");
-            assert!(!sandbox.read("report.html").contains("s3cret"), "{shown:?}");
-        }
-    }
-    quiet(&browser);
-}
-
 fn graph_leads_to_the_diff() {
     let Some(browser) = chromium() else { return };
     page(&planned(), &browser, &["p.tfplan"]);
@@ -490,72 +364,195 @@ fn a_state() {
     quiet(&browser);
 }
 
-/// The command while it runs, with the address of its page.
-fn serving(sandbox: &Sandbox, args: &[&str]) -> (Child, String) {
-    let mut command = sandbox.command(args);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the program was built");
-    let mut lines = BufReader::new(child.stderr.take().expect("it is a pipe")).lines();
-    let url = lines.find_map(|line| {
-        let line = line.expect("it is text");
-        line.split(' ').find(|word| word.starts_with("http://127.0.0.1:")).map(str::to_owned)
-    });
-    // The rest must be read, or the program waits.
-    std::thread::spawn(move || lines.for_each(drop));
-    (child, url.expect("it prints its address"))
-}
-
-fn a_page_follows_an_apply() {
+fn a_state_with_its_configuration() {
     let Some(browser) = chromium() else { return };
     let sandbox = sandbox(
         r#"
 //- main.tf
-resource "terraform_data" "slow" {
-  input = "x"
-  provisioner "local-exec" { command = "while [ ! -e go ]; do sleep 0.05; done; echo went" }
+provider "terraform" {
+  alias    = "by"
+  for_each = toset(["eu", "us"])
 }
-resource "terraform_data" "fast" { count = 3 }
-output "password" {
-  value     = "hunter2"
-  sensitive = true
+resource "terraform_data" "site" {
+  for_each = toset(["eu", "us"])
+  provider = terraform.by[each.key]
+}
+resource "terraform_data" "plain" {}
+resource "terraform_data" "off" {
+  lifecycle { enabled = false }
+}
+module "old" {
+  source = "./old"
+}
+module "none" {
+  source = "./old"
+  lifecycle { enabled = false }
+}
+resource "terraform_data" "user" { input = module.old.name }
+//- old/main.tf
+output "name" {
+  value      = "x"
+  deprecated = "Use other."
 }
 "#,
     );
-    let (mut child, url) = serving(&sandbox, &["apply", "-auto-approve", "-ui"]);
-    browser.open(&url);
-    browser.wait_for("document.getElementById('run-now').innerText.includes('terraform_data.slow')");
-    browser
-        .wait_for("document.getElementById('run-log').innerText.includes('terraform_data.fast[2]: Creation complete')");
-    browser.wait_for("document.body.dataset.ready");
+    yes(&sandbox.run(&["apply", "-auto-approve"]));
+    page(&sandbox, &browser, &[]);
+    let text = |id: &str| browser.run_with("return document.getElementById(arguments[0]).innerText", &[id]).to_string();
+    browser.run("document.getElementById('tab-disabled').click()");
+    let disabled = text("panel-disabled");
+    for part in ["terraform_data.off", "module.none", "main.tf:11", "main.tf:18"] {
+        assert!(disabled.contains(part), "{part}: {disabled}");
+    }
+    browser.run("document.getElementById('tab-warnings').click()");
+    let warnings = text("panel-warnings");
+    for part in ["deprecated: module.old.name", "Use other.", "main.tf:20"] {
+        assert!(warnings.contains(part), "{part}: {warnings}");
+    }
     browser.run("document.getElementById('tab-changes').click()");
-    assert!(rows(&browser).contains("terraform_data.slow"), "{}", rows(&browser));
-    sandbox.write("go", "");
-    browser.wait_for("document.getElementById('run-state').textContent.startsWith('Finished')");
-    let log = browser.text("return document.getElementById('run-log').textContent");
-    assert!(log.contains("went") && log.contains("Apply complete!") && !log.contains("hunter2"), "{log}");
-    let status = child.wait().expect("it ends");
-    assert!(status.success(), "{status}");
-    // The page stays usable after the end.
-    search(&browser, "fast[1]");
-    assert!(rows(&browser).contains("terraform_data.fast[1]"), "{}", rows(&browser));
-    let origin = url.split('/').take(3).collect::<Vec<_>>().join("/");
-    let others: Vec<String> = browser.requests().into_iter().filter(|asked| !asked.starts_with(&origin)).collect();
-    assert_eq!(others, Vec::<String>::new());
+    browser.run(
+        "[...document.querySelectorAll('.facet')].find(e => e.textContent.startsWith('terraform.by[us]')).click()",
+    );
+    assert_eq!(rows(&browser), "terraform_data.site[\"us\"]");
+    assert!(browser.text("return location.hash").contains("provider="), "the filter is part of the address");
+    browser.run("document.getElementById('clear').click()");
+    search(&browser, "provider:by[eu]");
+    assert_eq!(rows(&browser), "terraform_data.site[\"eu\"]");
+    let tags = browser.text("return document.querySelector('#list .tags').innerText");
+    assert!(tags.contains("provider [\"eu\"]"), "{tags}");
+    // A state file does not belong to the configuration of the directory.
+    page(&sandbox, &browser, &["terraform.tfstate"]);
+    assert_eq!(browser.run("return document.getElementById('tab-disabled').hidden"), true);
     quiet(&browser);
 }
 
-fn a_saved_plan_is_served() {
+fn deposed_objects_and_warnings() {
     let Some(browser) = chromium() else { return };
-    let sandbox = planned();
-    let (mut child, url) = serving(&sandbox, &["ui", "p.tfplan"]);
-    browser.open(&url);
-    browser.wait_for("document.body.dataset.ready");
-    assert!(rows(&browser).contains("terraform_data.gone[0]"), "{}", rows(&browser));
-    assert_eq!(browser.run("return document.getElementById('tab-run').hidden"), true);
-    assert!(child.try_wait().expect("it is ours").is_none(), "the page stays");
-    let pid = child.id().to_string();
-    yes(&sandbox.shell(&["sh", "-c"], &format!("kill -INT {pid}")));
-    let status = child.wait().expect("it ends");
-    assert!(status.success(), "{status}");
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+variable "step" { default = 1 }
+resource "terraform_data" "a" {
+  input = "step ${var.step}"
+}
+module "old" { source = "./old" }
+output "o" { value = module.old.name }
+//- old/main.tf
+output "name" {
+  value      = "x"
+  deprecated = "Use other."
+}
+"#,
+    );
+    yes(&sandbox.run(&["apply", "-auto-approve"]));
+    // An object that an interrupted replacement has left.
+    let mut state: serde_json::Value = serde_json::from_str(&sandbox.read("terraform.tfstate")).expect("it is JSON");
+    let instances = state["resources"][0]["instances"].as_array_mut().expect("it has instances");
+    let mut left = instances[0].clone();
+    left["deposed"] = "0000abcd".into();
+    instances.push(left);
+    sandbox.write("terraform.tfstate", state.to_string());
+    yes(&sandbox.run(&["plan", "-var=step=3", "-out=p.tfplan"]));
+    page(&sandbox, &browser, &["p.tfplan"]);
+    search(&browser, "is:deposed");
+    let deposed = rows(&browser);
+    assert!(deposed.starts_with("terraform_data.a (deposed ") && !deposed.contains('\n'), "{deposed}");
+    // The link of a deposed object opens it, not the current object of the instance.
+    search(&browser, "");
+    let links = "return JSON.stringify([...document.querySelectorAll('#list .tool[href]')].map(e => decodeURIComponent(e.hash.slice(1))).sort())";
+    assert_eq!(browser.text(links), format!("[\"terraform_data.a\",\"{deposed}\"]"));
+    for (address, sign) in [("terraform_data.a", "Update"), (deposed.as_str(), "Destroy")] {
+        browser.run_with("location.hash = '#' + encodeURIComponent(arguments[0])", &[address]);
+        let shown = format!("document.querySelector('.target .badge')?.textContent.includes('{sign}')");
+        browser.wait_for(&shown);
+        assert_eq!(browser.run("return document.querySelectorAll('.target').length"), 1);
+    }
+    browser.run("document.getElementById('tab-warnings').click()");
+    let warnings = browser.text("return document.getElementById('panel-warnings').innerText");
+    assert!(warnings.contains("deprecated: module.old.name") && warnings.contains("main.tf:6"), "{warnings}");
+    // The state has both objects.
+    page(&sandbox, &browser, &[]);
+    search(&browser, "is:deposed");
+    assert_eq!(rows(&browser), deposed);
+    quiet(&browser);
+}
+
+fn graph_with_distances_and_zoom() {
+    let Some(browser) = chromium() else { return };
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+variable "step" { default = 1 }
+resource "terraform_data" "changed" { input = var.step }
+resource "terraform_data" "near" { triggers_replace = terraform_data.changed.id }
+resource "terraform_data" "far" { triggers_replace = terraform_data.near.id }
+module "m" {
+  source = "./m"
+  value  = terraform_data.changed.id
+}
+//- m/main.tf
+variable "value" {}
+resource "terraform_data" "one" { triggers_replace = var.value }
+resource "terraform_data" "two" { triggers_replace = var.value }
+"#,
+    );
+    yes(&sandbox.run(&["apply", "-auto-approve"]));
+    yes(&sandbox.run(&["plan", "-var=step=2", "-out=p.tfplan"]));
+    page(&sandbox, &browser, &["p.tfplan"]);
+    browser.press(&["g"]);
+    let nodes = || {
+        browser.text("return [...document.querySelectorAll('.node > title')].map(e => e.textContent).sort().join(' ')")
+    };
+    let hops = |value: &str| {
+        browser.run_with(
+            "const h = document.getElementById('hops'); h.value = arguments[0]; h.dispatchEvent(new Event('change'))",
+            &[value],
+        );
+        nodes()
+    };
+    assert_eq!(hops("0"), "terraform_data.changed");
+    let one = hops("1");
+    assert!(one.contains("terraform_data.near") && !one.contains("terraform_data.far"), "{one}");
+    assert!(hops("2").contains("terraform_data.far"), "{}", nodes());
+    hops("all");
+    browser.run("document.getElementById('collapse').click()");
+    assert!(!nodes().contains("module.m.terraform_data.one"), "{}", nodes());
+    browser.run("document.getElementById('expand').click()");
+    assert!(nodes().contains("module.m.terraform_data.one"), "{}", nodes());
+    let width = || {
+        browser.run("return document.querySelector('.node').getBoundingClientRect().width").as_f64().unwrap_or_default()
+    };
+    let before = width();
+    browser.run("document.getElementById('zoom-in').click()");
+    let larger = width();
+    assert!(larger > before * 1.2, "{before} {larger}");
+    browser.run("document.getElementById('zoom-out').click()");
+    browser.run("document.getElementById('zoom-out').click()");
+    assert!(width() < before, "{before} {}", width());
+    browser.run("document.getElementById('zoom-fit').click()");
+    let inside = "const c = document.getElementById('canvas').getBoundingClientRect(); \
+                  return [...document.querySelectorAll('.node')].every(e => e.getBoundingClientRect().right <= c.right + 1)";
+    assert_eq!(browser.run(inside), true);
+    quiet(&browser);
+}
+
+/// The page as a printer gets it: paper is white in a dark browser, controls are not printed, diffs are.
+fn on_paper() {
+    let Some(browser) = chromium() else { return };
+    page(&planned(), &browser, &["p.tfplan"]);
+    browser.prefer(ColorScheme::Dark);
+    let print = serde_json::json!({"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]});
+    browser.devtools("Emulation.setEmulatedMedia", &print);
+    let ground = browser.text("return getComputedStyle(document.body).backgroundColor");
+    assert_eq!(ground, "rgb(255, 255, 255)");
+    for control in ["filters", "search", "tabs", "theme"] {
+        let shown = browser.run_with("return document.getElementById(arguments[0]).offsetParent !== null", &[control]);
+        assert_eq!(shown, false, "{control} is not printed");
+    }
+    let pdf = browser.devtools("Page.printToPDF", &serde_json::json!({"printBackground": true}));
+    let pdf = pdf["data"].as_str().expect("it is a document");
+    assert!(pdf.starts_with("JVBER"), "it is a PDF");
+    // The page is as it was.
+    browser.run("dispatchEvent(new Event('afterprint'))");
     quiet(&browser);
 }

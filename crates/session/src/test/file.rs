@@ -105,7 +105,7 @@ pub(super) fn run(
         is_real: !shares_nothing(suite, name),
     };
     let began = Instant::now();
-    let (status, runs) = runner.runs();
+    let (status, runs) = runner.runs(tell);
     let report = FileReport { status, runs, took: began.elapsed() };
     let message = runner.message(TestEvent::File(report));
     tell(message);
@@ -123,7 +123,7 @@ impl FileRunner<'_> {
         self.request.stop.is_now()
     }
 
-    fn runs(&mut self) -> (TestStatus, Vec<RunReport>) {
+    fn runs(&mut self, tell: &mut dyn FnMut(Message)) -> (TestStatus, Vec<RunReport>) {
         let mut status = TestStatus::Pass;
         let mut reports = Vec::with_capacity(self.file.runs.len());
         for at in 0..self.file.runs.len() {
@@ -145,6 +145,7 @@ impl FileRunner<'_> {
             };
             status = status.max(report.status);
             reports.push(report);
+            tell(self.message(TestEvent::RunEnded));
         }
         (status, reports)
     }

@@ -81,7 +81,9 @@ fn in_order(
             Err(RecvTimeoutError::Timeout) => continue,
         };
         match report {
-            LaneReport::Message(at, message) if at == turn => tell(message),
+            LaneReport::Message(at, message) if at == turn || matches!(message.event, TestEvent::RunEnded) => {
+                tell(message);
+            }
             LaneReport::Message(at, message) => waiting.entry(at).or_default().0.push(message),
             LaneReport::Done(at, ended) => {
                 status = status.max(ended);

@@ -362,6 +362,7 @@ fn warnings(warnings: &[PlannedWarning], files: &Sources) -> Vec<ReportWarning> 
         address: some(&warning.address),
         file: some(&warning.file),
         line: line(warning),
+        deprecated: some(&warning.deprecated.source),
     };
     warnings.iter().map(build).collect()
 }

@@ -3,7 +3,8 @@
 //! Members without content are left out: empty texts and lists, zero, false. The members of an object:
 //!
 //! - top level: `format`, `subject`, `tool`, `workspace`, `mode`, `timestamp`, `errored`, `applyable`, `counts`, `totals`, `modules`,
-//!   `types`, `changes`, `groups`, `drift`, `outputs`, `checks`, `warnings`, `graph`, and `resources` of a state.
+//!   `types`, `changes`, `groups`, `drift`, `outputs`, `checks`, `warnings`, `graph`, and
+//!   `resources` and `disabled` (`address`, `file`, `line`) of a state.
 //! - `changes` and `drift`: `address`, `deposed`, `module`, `mode`, `type`, `name`, `key`, `provider`, `provider_alias`,
 //!   `provider_key`, `action`, `order`, `reason` (`code`, `text`), `moved_from`, `import`, `generated`, `forces`, `risk`, `dependents`,
 //!   `dependents_total`, `depends`, `depends_total` (totals only where the lists are shortened), `group`, `disabled`, `relevant`, `diff`.
@@ -81,6 +82,13 @@ pub fn report(report: &Report) -> String {
         graph(members.key("graph"), &report.graph);
     }
     members.list_if_any("resources", &report.resources, resource);
+    members.list_if_any("disabled", &report.disabled, |out, disabled| {
+        let mut members = Members::open(out);
+        members.text("address", &disabled.address);
+        optional(&mut members, "file", &disabled.file);
+        number(&mut members, "line", disabled.line.unwrap_or_default());
+        members.close();
+    });
     members.close();
     out
 }
@@ -249,6 +257,7 @@ fn warning(out: &mut String, warning: &ReportWarning) {
     optional(&mut members, "address", &warning.address);
     optional(&mut members, "file", &warning.file);
     number(&mut members, "line", warning.line.unwrap_or_default());
+    optional(&mut members, "deprecated", &warning.deprecated);
     members.close();
 }
 

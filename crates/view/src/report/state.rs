@@ -1,20 +1,43 @@
 //! From a state to a report.
 
 use ecow::{EcoString, eco_format};
+use yuba_eval::{ConfigTree, Evaluation};
 use yuba_provider::Providers;
 use yuba_state::{DeposedKey, Object, Resource, State, Status};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use super::build::{TOOL, address, checks};
 use super::counts::Counting;
 use super::secrets::Secrets;
 use super::tree::{DiffNode, Kept, of_block, of_value};
-use super::{ChangeAction, Report, ReportOutput, ReportResource, ReportSubject, copies, relations};
+use super::{
+    ChangeAction, Report, ReportOutput, ReportResource, ReportSubject, ReportWarning, copies, disabled, relations,
+};
 use crate::change::{Change, Node};
 use crate::state_json::{KnownSchemas, schema_of};
 
+/// The configuration that a state belongs to.
+#[derive(Clone, Copy)]
+pub struct StateConfiguration<'a> {
+    /// Its modules.
+    pub tree: &'a ConfigTree,
+    /// Its files.
+    pub files: &'a Sources,
+    /// Evaluates expressions whose values are known without any resource.
+    pub evaluation: &'a Evaluation<'a>,
+    /// Its diagnostics. The report has those about deprecated objects.
+    pub diagnostics: &'a Diagnostics,
+}
+
 impl Report {
-    /// A report of a state, without sensitive values. An object whose values cannot be read by a schema is listed without them.
-    pub fn of_state(state: &State, workspace: &str, schemas: &dyn Providers) -> Report {
+    /// A report of a state, without sensitive values. An object whose values cannot be read by a schema is listed without them. With
+    /// the configuration, the report has disabled objects and uses of deprecated ones too.
+    pub fn of_state(
+        state: &State,
+        workspace: &str,
+        schemas: &dyn Providers,
+        configuration: Option<&StateConfiguration<'_>>,
+    ) -> Report {
         let mut schemas = KnownSchemas::new(schemas);
         let mut report = Report {
             subject: ReportSubject::State,
@@ -48,10 +71,31 @@ impl Report {
             report.outputs.push(ReportOutput { name, action, sensitive: diff.sensitive, diff });
         }
         report.checks = state.check_results.as_deref().map(checks).unwrap_or_default();
+        if let Some(configuration) = configuration {
+            report.disabled = disabled::find(configuration);
+            report.warnings = deprecated_uses(configuration);
+        }
         relations::of_state(&mut report, state);
         secrets.remove_from(&mut report);
         report
     }
+}
+
+/// Uses of deprecated variables, outputs and attributes, in the order of their diagnostics.
+fn deprecated_uses(configuration: &StateConfiguration<'_>) -> Vec<ReportWarning> {
+    let build = |problem: &Diagnostic| {
+        let used = problem.deprecation()?;
+        let file = problem.subject.and_then(|span| configuration.files.get(span.file));
+        Some(ReportWarning {
+            summary: problem.summary.clone(),
+            detail: problem.explanation(),
+            address: problem.address.clone(),
+            file: file.map(|file| file.name.as_ref().into()),
+            line: file.zip(problem.subject).map(|(file, span)| file.line_at(span.start as usize)),
+            deprecated: Some(used.source.clone()),
+        })
+    };
+    configuration.diagnostics.iter().filter_map(build).collect()
 }
 
 /// The values of an object, or the reason why they are unknown.

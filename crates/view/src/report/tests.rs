@@ -2,6 +2,7 @@
 
 mod markdown;
 mod properties;
+mod states;
 mod views;
 
 use expect_test::{Expect, expect};
@@ -371,7 +372,8 @@ fn a_plan_as_json() {
               "summary": "Deprecated",
               "detail": "Use another.",
               "file": "main.tf",
-              "line": 3
+              "line": 3,
+              "deprecated": "module.m.o"
             }
           ],
           "graph": {
@@ -413,142 +415,6 @@ fn a_plan_as_json() {
           }
         }"#]]
     .assert_eq(&crate::json::indent(&text));
-}
-
-#[test]
-fn a_state_as_json() {
-    let secret = Value::string("hidden-value").mark(Mark::Sensitive);
-    let state = state_of(&[
-        ("module.c.terraform_data.b[\"x\"]", Value::int(2)),
-        ("terraform_data.a", Value::tuple(vec![secret, Value::string("a\nb")])),
-    ]);
-    let report = Report::of_state(&state, "default", &builtin());
-    let text = json::report(&report).replace(env!("CARGO_PKG_VERSION"), "VERSION");
-    expect![[r#"
-        {
-          "format": "1.0",
-          "subject": "state",
-          "tool": "yuba VERSION",
-          "workspace": "default",
-          "counts": {
-            "unchanged": 2
-          },
-          "modules": [
-            {
-              "path": "",
-              "counts": {
-                "unchanged": 1
-              }
-            },
-            {
-              "path": "module.c",
-              "counts": {
-                "unchanged": 1
-              }
-            }
-          ],
-          "types": [
-            {
-              "type": "terraform_data",
-              "mode": "managed",
-              "counts": {
-                "unchanged": 2
-              }
-            }
-          ],
-          "outputs": [
-            {
-              "name": "o",
-              "action": "no-op",
-              "sensitive": true,
-              "diff": {
-                "t": "(sensitive value)",
-                "s": true
-              }
-            }
-          ],
-          "graph": {
-            "nodes": [
-              {
-                "id": "terraform_data.a",
-                "label": "terraform_data.a"
-              },
-              {
-                "id": "module.c.terraform_data.b",
-                "label": "terraform_data.b",
-                "module": "module.c"
-              }
-            ]
-          },
-          "resources": [
-            {
-              "address": "terraform_data.a",
-              "mode": "managed",
-              "type": "terraform_data",
-              "name": "a",
-              "provider": "terraform.io/builtin/terraform",
-              "values": {
-                "k": "block",
-                "c": [
-                  {
-                    "n": "id",
-                    "t": "\"i\"",
-                    "p": true
-                  },
-                  {
-                    "n": "input",
-                    "k": "list",
-                    "c": [
-                      {
-                        "n": 0,
-                        "t": "(sensitive value)",
-                        "s": true
-                      },
-                      {
-                        "n": 1,
-                        "k": "text",
-                        "c": [
-                          {
-                            "t": "a"
-                          },
-                          {
-                            "t": "b"
-                          }
-                        ]
-                      }
-                    ]
-                  }
-                ]
-              }
-            },
-            {
-              "address": "module.c.terraform_data.b[\"x\"]",
-              "module": "module.c",
-              "mode": "managed",
-              "type": "terraform_data",
-              "name": "b",
-              "key": "x",
-              "provider": "terraform.io/builtin/terraform",
-              "values": {
-                "k": "block",
-                "c": [
-                  {
-                    "n": "id",
-                    "t": "\"i\"",
-                    "p": true
-                  },
-                  {
-                    "n": "input",
-                    "t": "2"
-                  }
-                ]
-              }
-            }
-          ]
-        }"#]]
-    .assert_eq(&crate::json::indent(&text));
-    let report = Report::of_state(&state, "default", &RecordedSchemas::default());
-    assert!(report.resources.iter().all(|one| one.problem.is_some() && one.values == DiffNode::default()));
 }
 
 #[test]

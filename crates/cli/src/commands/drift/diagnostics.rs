@@ -11,7 +11,8 @@ yuba_syntax::catalogue! {
     DRIFT_RULES_UNREADABLE = error "drift-rules-unreadable", "Failed to read ignore rules";
 }
 
-const FORM: &str = "Write a resource type or an address, optionally with a colon and an attribute: aws_instance:tags.";
+const FORM: &str = "Write a resource type, an attribute or an address. A type or an address can have a colon and an attribute: \
+                    aws_instance:tags.";
 
 pub(super) fn invalid_rule(rule: &str, reason: &str) -> Diagnostic {
     Diagnostic::new(&DRIFT_RULE_INVALID, format!("The rule {rule:?} is invalid: {reason}.")).hint(FORM)

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use yuba_state::State;
 use yuba_view::html;
 use yuba_view::report::Report;
 
@@ -19,10 +18,8 @@ pub(super) fn write(shown: &Shown, path: &Path, settings: &Settings) -> Result<(
 
 /// The report of a plan or a state; none of a configuration.
 fn report(shown: &Shown, settings: &Settings) -> Option<Report> {
-    let of_state = |state: &State| Report::of_state(state, settings.project().workspace(), settings.providers());
     Some(match shown {
-        Shown::State(None) => of_state(&State::empty()),
-        Shown::State(Some(state)) => of_state(state),
+        Shown::State(state, origin) => super::report_of_state(state.as_ref(), *origin, settings),
         Shown::Plan(found) => super::report(found),
         Shown::Configuration(_) | Shown::Module(_) | Shown::Markdown(_) => return None,
     })

@@ -1,5 +1,7 @@
 //! Prints the results of tests: for people, as JSON messages, and in a JUnit XML file.
 
+use std::time::Instant;
+
 use yuba_provider::Providers;
 use yuba_session::test::{
     CleanupReport, FileReport, InterruptReport, Leftover, Message, RunReport, Suite, TestEvent, TestStatus, Verbose,
@@ -53,6 +55,10 @@ pub(super) struct TestOutput<'t> {
     counts: RunCounts,
     /// Number of files, and those whose runs are not over.
     files: (usize, Vec<String>),
+    /// Number of runs that are over, and of all runs.
+    runs: (usize, usize),
+    /// Start of the runs.
+    since: Instant,
     /// The target of JUnit XML, and its content.
     junit: Option<(String, Vec<junit::Group>)>,
 }
@@ -80,7 +86,8 @@ impl<'t> TestOutput<'t> {
         let TestOutputSettings { json, into, junit, deprecation } = settings;
         let junit = junit.map(|path| (path, Vec::new()));
         let (counts, files) = (RunCounts::default(), (0, Vec::new()));
-        let mut output = TestOutput { terminal, into, json, deprecation, counts, files, junit };
+        let mut output =
+            TestOutput { terminal, into, json, deprecation, counts, files, runs: (0, 0), since: Instant::now(), junit };
         output.programs(greeting);
         output
     }
@@ -141,15 +148,17 @@ impl<'t> TestOutput<'t> {
         });
         let files: Vec<String> = suite.files().map(|(name, _)| name.to_string()).collect();
         self.files = (files.len(), files);
-        self.show_files();
+        self.runs = (0, suite.files().map(|(_, runs)| runs.len()).sum());
+        self.since = Instant::now();
+        self.show_progress();
     }
 
-    /// Shows at the end of the terminal how many files are done, and which are not.
-    fn show_files(&mut self) {
-        let (total, left) = &self.files;
-        if !self.json && self.terminal.redraws() && !left.is_empty() {
-            let line = progress::test_files(total - left.len(), *total, left);
-            self.terminal.show_live(&[line]);
+    /// Shows at the end of the terminal how many runs and files are done, and for how long they have been running.
+    fn show_progress(&mut self) {
+        let (total, left) = self.files.clone();
+        if !self.json && !left.is_empty() {
+            let (runs, since) = (self.runs, self.since);
+            self.terminal.watch(move |_, _| vec![progress::tests(runs, total, &left, since.elapsed())]);
         }
     }
 
@@ -158,6 +167,7 @@ impl<'t> TestOutput<'t> {
         let sources = message.sources.as_ref().unwrap_or(&suite.sources);
         let file = message.file.as_str();
         match &message.event {
+            TestEvent::RunEnded => self.runs.0 += 1,
             TestEvent::File(report) => self.file(file, report, sources, schemas),
             TestEvent::Cleanup(report) => self.cleanup(file, report, sources),
             TestEvent::Stopping(1) => self.stopping(signals::FIRST),
@@ -167,7 +177,7 @@ impl<'t> TestOutput<'t> {
         if matches!(message.event, TestEvent::File(_)) {
             self.files.1.retain(|left| left != file);
         }
-        self.show_files();
+        self.show_progress();
     }
 
     fn stopping(&mut self, text: &str) {

@@ -41,4 +41,7 @@ const addressText = (item) => {
     item.deposed && el("span", { class: "module" }, " (deposed " + item.deposed + ")"));
 };
 
+// A deposed object has the address of its instance: its link names the key too.
+const nameOf = (item) => item.address + (item.deposed ? " (deposed " + item.deposed + ")" : "");
+const linkTo = (item) => link(nameOf(item));
 const link = (address, label) => el("a", { href: "#" + encodeURIComponent(address), class: "to" }, label || address);

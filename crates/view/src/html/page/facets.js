@@ -64,6 +64,8 @@ const drawFacets = () => {
   const modules = [...counted(items, modulesWithParents)].sort((a, b) => compareText(a[0], b[0]));
   const [module, chooseModule] = choice("module");
   const [type, chooseType] = choice("type");
+  const [provider, chooseProvider] = choice("provider");
+  const providers = byCount(counted(items, (item) => (item.provider ? [providerOf(item)] : [])));
   clear(box,
     el("details", { class: "facets", open: true }, el("summary", {}, isState ? "Status" : "Actions"), actionList),
     modules.length > 1 && facetList("Modules", modules, module, chooseModule, (path) => {
@@ -74,6 +76,7 @@ const drawFacets = () => {
       return label;
     }),
     facetList("Types", byCount(counted(items, (item) => (item.type ? [item.type] : []))), type, chooseType, (name) => el("span", { class: "path", title: name }, name)),
+    providers.length > 1 && facetList("Providers", providers, provider, chooseProvider, (name) => el("span", { class: "path", title: name }, name.slice(name.lastIndexOf("/", name.includes("[") ? name.indexOf("[") : undefined) + 1))),
     el("div", { id: "attributes" }));
 };
 

@@ -28,6 +28,9 @@ const index = (item) => {
   return item;
 };
 
+// A provider instance: source, alias and key. The search finds the key without its quotes, too.
+const providerOf = (item) => (item.provider || "") + (item.provider_alias ? "." + item.provider_alias : "") + (item.provider_key === undefined ? "" : "[" + item.provider_key + "]");
+
 const inModule = (item, module) => {
   const own = item.module || "";
   return own === module || own.startsWith(module + ".") || own.startsWith(module + "[");
@@ -47,28 +50,29 @@ const meets = (item, term) => {
     case "type": return (item.type || "").toLowerCase().includes(term.value);
     case "attr": return index(item).pathText.includes(term.value);
     case "address": return item.address.toLowerCase().includes(term.value);
-    case "provider": return ((item.provider || "") + "[" + (item.provider_key ?? "") + "]").toLowerCase().includes(term.value);
+    case "provider": return providerOf(item).toLowerCase().includes(term.value);
     case "is": return item.flags.includes(term.value);
   }
 };
 
 // The chosen facets. Every change of them goes through `choose`, which shows the result.
-const chosen = { actions: new Set(), module: null, type: null, attr: null, text: "", terms: [] };
+const chosen = { actions: new Set(), module: null, type: null, provider: null, attr: null, text: "", terms: [] };
 
 const matches = (item) => {
   if (chosen.actions.size && !chosen.actions.has(item.shown)) return false;
   if (chosen.type !== null && item.type !== chosen.type) return false;
+  if (chosen.provider !== null && providerOf(item) !== chosen.provider) return false;
   if (chosen.module !== null && !(chosen.module === "" ? !item.module : inModule(item, chosen.module))) return false;
   if (chosen.attr !== null && !hasAttribute(item, chosen.attr.toLowerCase())) return false;
   for (const term of chosen.terms) if (meets(item, term) === term.not) return false;
   return true;
 };
 
-const isFiltered = () => chosen.actions.size > 0 || chosen.module !== null || chosen.type !== null || chosen.attr !== null || chosen.terms.length > 0;
+const isFiltered = () => chosen.actions.size > 0 || chosen.module !== null || chosen.type !== null || chosen.provider !== null || chosen.attr !== null || chosen.terms.length > 0;
 
 const unfilter = () => {
   chosen.actions.clear();
-  chosen.module = chosen.type = chosen.attr = null;
+  chosen.module = chosen.type = chosen.provider = chosen.attr = null;
   chosen.text = "";
   chosen.terms = [];
 };
@@ -79,6 +83,7 @@ const filtersToHash = () => {
   if (chosen.actions.size) parts.set("action", [...chosen.actions].join(","));
   if (chosen.module !== null) parts.set("module", chosen.module || "root");
   if (chosen.type !== null) parts.set("type", chosen.type);
+  if (chosen.provider !== null) parts.set("provider", chosen.provider);
   if (chosen.attr !== null) parts.set("attr", chosen.attr);
   if (chosen.text) parts.set("q", chosen.text);
   const text = parts.toString();
@@ -91,6 +96,7 @@ const filtersFromHash = (text) => {
   for (const name of (parts.get("action") || "").split(",")) if (name) chosen.actions.add(name);
   if (parts.has("module")) chosen.module = parts.get("module") === "root" ? "" : parts.get("module");
   chosen.type = parts.get("type");
+  chosen.provider = parts.get("provider");
   chosen.attr = parts.get("attr");
   chosen.text = parts.get("q") || "";
   chosen.terms = parseQuery(chosen.text);

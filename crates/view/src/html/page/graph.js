@@ -231,10 +231,10 @@ const inspect = (node) => {
   const several = !item && node.items.length > 0;
   clear(byId("inspector"), el("h2", {}, badge(node.action), node.title),
     !single && el("button", { type: "button", class: "more", onclick: () => { view.expanded.add(node.key); drawGraph(null); } }, "Expand " + plural(node.members.length, "resource")),
-    item && el("p", {}, link(item.address, "Show in the list")),
+    item && el("p", {}, link(nameOf(item), "Show in the list")),
     item && item.tree && diffView(item.tree),
     several && [el("h3", {}, isState ? "Objects " : "Changes ", el("span", { class: "count" }, number(node.items.length))),
-      limited([...node.items].sort(ORDERS.risk), 15, (item) => el("li", {}, badge(item.shown), link(item.address)), el("ul", { class: "jumps" }))],
+      limited([...node.items].sort(ORDERS.risk), 15, (item) => el("li", {}, badge(item.shown), linkTo(item)), el("ul", { class: "jumps" }))],
     related("Depends on", node.out), related("Needed by", node.in));
 };
 

@@ -1,5 +1,5 @@
 // Follows a running plan or apply: the messages of `-json`, by requests that wait for the next ones.
-const run = { running: new Map(), done: 0, failed: 0, applied: 0, total: 0, started: Date.now(), log: [], phase: "Starting" };
+const run = { running: new Map(), done: 0, failed: 0, progress: null, started: Date.now(), log: [], phase: "Starting" };
 const LOG_LINES = 2000;
 
 const message = (event) => {
@@ -12,7 +12,6 @@ const message = (event) => {
     run.running.delete(key);
     run.done++;
     if (event.type.endsWith("_errored")) run.failed++;
-    if (event.type.startsWith("apply_")) run.applied++;
   }
   if (event.type === "apply_start") run.phase = "Applying";
   else if (event.type === "refresh_start" && run.phase === "Starting") run.phase = "Planning";
@@ -23,9 +22,14 @@ const message = (event) => {
   if (run.log.length > LOG_LINES) run.log.splice(0, run.log.length - LOG_LINES);
 };
 
-const seconds = (since) => {
-  const all = Math.floor((Date.now() - since) / 1000);
-  return all < 60 ? all + " s" : Math.floor(all / 60) + " min " + (all % 60) + " s";
+const duration = (all) => (all < 60 ? all + " s" : Math.floor(all / 60) + " min " + (all % 60) + " s");
+const seconds = (since) => duration(Math.floor((Date.now() - since) / 1000));
+
+// What is probably left was estimated a moment ago.
+const rest = () => {
+  if (run.ended || !run.progress || !run.progress.rest) return "";
+  const left = run.progress.rest - Math.floor((Date.now() - run.progressAt) / 1000);
+  return left > 1 ? ", about " + duration(left) + " left" : "";
 };
 
 const RUNNING_SHOWN = 30;
@@ -33,12 +37,14 @@ const drawRun = () => {
   const running = [...run.running.values()];
   const state = run.ended ? (run.failed ? "Finished with errors" : "Finished") : run.phase;
   clear(byId("run-state"), state + " · " + plural(run.done, "operation") + " done" + (run.failed ? ", " + number(run.failed) + " failed" : "") +
-    ", " + number(running.length) + " running · " + (run.ended ? run.took : seconds(run.started)));
+    ", " + number(running.length) + " running · " + (run.ended ? run.took : seconds(run.started)) + rest());
+  const progress = run.ended ? null : run.progress;
   const bar = byId("run-bar");
-  bar.hidden = !run.total || run.phase !== "Applying";
-  bar.max = run.total || 1;
-  bar.value = run.applied;
-  bar.textContent = run.applied + " of " + run.total;
+  bar.hidden = !progress || !progress.total;
+  bar.max = (progress && progress.total) || 1;
+  bar.value = (progress && progress.done) || 0;
+  bar.textContent = progress ? progress.done + " of " + progress.total : "";
+  clear(byId("run-count"), progress && progress.total && number(progress.done) + " of " + number(progress.total) + (progress.refresh ? " objects refreshed" : " operations done"));
   clear(byId("run-now"), running.slice(0, RUNNING_SHOWN).map((one) => el("li", {}, el("span", { class: "address" }, one.address), " ", el("span", { class: "count" }, one.verb + ", " + seconds(one.since)))),
     running.length > RUNNING_SHOWN && el("li", { class: "none" }, "and " + plural(running.length - RUNNING_SHOWN, "other operation")));
 };
@@ -56,13 +62,13 @@ const followRun = async () => {
   clear(byId("title"), "Run");
   byId("tab-run").hidden = false;
   byId("tab-changes").hidden = true;
-  clear(byId("panel-run"), el("p", { id: "run-state", class: "sentence", role: "status" }), el("progress", { id: "run-bar", "aria-label": "Applied changes", hidden: true }), el("h2", { class: "section" }, "Running"), el("ul", { id: "run-now" }),
+  clear(byId("panel-run"), el("p", { id: "run-state", class: "sentence", role: "status" }), el("progress", { id: "run-bar", "aria-label": "Finished operations", hidden: true }), el("p", { id: "run-count", class: "found" }), el("h2", { class: "section" }, "Running"), el("ul", { id: "run-now" }),
     el("h2", { class: "section" }, "Log"), el("ol", { id: "run-log", tabindex: "0", "aria-label": "Log" }));
   select("run");
   drawRun();
   const clock = setInterval(drawRun, 1000);
   let next = 0;
-  let hasReport = false;
+  let reports = 0;
   while (!run.ended) {
     let answer;
     try {
@@ -77,11 +83,12 @@ const followRun = async () => {
     next = answer.next;
     // A saved plan has no run to follow.
     byId("tab-run").hidden = Boolean(answer.ended && !run.log.length);
-    if (answer.report && !hasReport) {
-      hasReport = true;
+    run.progress = answer.progress;
+    run.progressAt = Date.now();
+    // A plan that is made again replaces the one before.
+    if (answer.report > reports) {
+      reports = answer.report;
       draw(await (await fetch("report")).json());
-      // A replacement takes two steps. Imports and moves take none.
-      run.total = changes.reduce((sum, change) => sum + ({ "no-op": 0, replace: 2 }[change.action] ?? 1), 0);
       // A page that follows an apply stays at its progress.
       if (!answer.ended) select("run");
     }

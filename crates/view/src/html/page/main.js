@@ -73,7 +73,7 @@ const syncFilters = () => {
   drawAttributes();
 };
 
-const TABS = ["changes", "drift", "outputs", "checks", "warnings", "graph", "run"];
+const TABS = ["changes", "drift", "outputs", "checks", "warnings", "disabled", "graph", "run"];
 const select = (name) => {
   for (const tab of TABS) {
     const button = byId("tab-" + tab);
@@ -111,7 +111,8 @@ const follow = () => {
   let address;
   try { address = decodeURIComponent(hash); } catch { return; }
   if (!address) return;
-  const item = items.find((item) => item.address === address) || drift.find((item) => item.address === address);
+  const named = (item) => nameOf(item) === address;
+  const item = items.find(named) || drift.find(named) || items.find((item) => item.address === address);
   if (!item) {
     announce("No " + noun() + " with the address " + address);
     return;
@@ -224,7 +225,7 @@ const print = () => {
 };
 
 const showTabs = () => {
-  const has = { changes: true, drift: drift.length, outputs: (report.outputs || []).length, checks: (report.checks || []).length, warnings: (report.warnings || []).length, graph: graph && graph.nodes.length };
+  const has = { changes: true, drift: drift.length, outputs: (report.outputs || []).length, checks: (report.checks || []).length, warnings: (report.warnings || []).length, disabled: (report.disabled || []).length, graph: graph && graph.nodes.length };
   for (const tab of TABS) {
     const button = byId("tab-" + tab);
     button.hidden = tab === "run" ? button.hidden : !has[tab];
@@ -245,6 +246,7 @@ const draw = (data) => {
   drawOutputs();
   drawChecks();
   drawWarnings();
+  drawDisabled();
   showTabs();
   if (isState) {
     byId("order").options[0].text = "by status";

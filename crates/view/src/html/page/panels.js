@@ -43,6 +43,8 @@ const notes = () => {
   if (failed) list.push(el("button", { type: "button", class: "note bad", onclick: () => select("checks") }, plural(failed, "failed check")));
   const warnings = (report.warnings || []).length;
   if (warnings) list.push(el("button", { type: "button", class: "note warn", onclick: () => select("warnings") }, plural(warnings, "warning")));
+  const disabled = (report.disabled || []).length;
+  if (disabled) list.push(el("button", { type: "button", class: "note", onclick: () => select("disabled") }, plural(disabled, "disabled object")));
   if (drift.length) list.push(el("button", { type: "button", class: "note warn", onclick: () => select("drift") }, plural(drift.length, "change") + " outside of Yuba"));
   return list.length > 0 && el("div", { class: "notes" }, list);
 };
@@ -52,7 +54,7 @@ const RISKY = 8;
 const risky = () => {
   const high = items.filter((item) => !item.drift && ["destroy", "replace", "forget"].includes(item.shown)).sort(ORDERS.risk);
   if (isState || !high.length) return null;
-  const line = (item) => el("li", {}, badge(item.shown), el("div", {}, el("a", { href: "#" + encodeURIComponent(item.address), class: "to" }, addressText(item)), " ",
+  const line = (item) => el("li", {}, badge(item.shown), el("div", {}, el("a", { href: "#" + encodeURIComponent(nameOf(item)), class: "to" }, addressText(item)), " ",
     el("span", { class: "why" }, why(item))));
   const list = el("ul", {}, high.slice(0, RISKY).map(line));
   const more = high.length > RISKY && el("button", {
@@ -95,10 +97,18 @@ const drawChecks = () => {
   }, el("div", {})));
 };
 
+const fileLine = (one) => one.file && el("code", {}, one.file + (one.line ? ":" + one.line : ""));
 const drawWarnings = () => {
   clear(byId("panel-warnings"), el("h2", { class: "spoken" }, "Warnings"), limited(report.warnings || [], 300, (warning) => el("div", { class: "item plain" },
-    el("div", { class: "head" }, el("span", { class: "badge t-update", "aria-hidden": "true" }, "!"), el("span", { class: "address" }, el("b", {}, warning.summary))),
+    el("div", { class: "head" }, el("span", { class: "badge t-update", "aria-hidden": "true" }, "!"), el("span", { class: "address" }, el("b", {}, warning.summary)), warning.deprecated && el("span", { class: "tags" }, tag("deprecated: " + warning.deprecated, "warn"))),
     el("div", { class: "body" }, warning.detail && el("p", { class: "detail" }, warning.detail),
       warning.address && el("p", {}, "At ", link(warning.address)),
-      warning.file && el("p", {}, el("code", {}, warning.file + (warning.line ? ":" + warning.line : ""))))), el("div", {})));
+      warning.file && el("p", {}, fileLine(warning)))), el("div", {})));
+};
+
+const drawDisabled = () => {
+  clear(byId("panel-disabled"), el("h2", { class: "spoken" }, "Disabled"), el("p", { class: "lead" }, "Resources and modules that the configuration disables with enabled = false."),
+    limited(report.disabled || [], 300, (one) => el("div", { class: "item plain" },
+      el("div", { class: "head" }, el("span", { class: "badge t-quiet", "aria-hidden": "true" }, "○"), el("span", { class: "address" }, el("b", {}, one.address))),
+      el("div", { class: "body" }, el("p", {}, "Disabled at ", fileLine(one)))), el("div", {})));
 };

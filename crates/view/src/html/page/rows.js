@@ -55,7 +55,7 @@ const keyText = (key) => (typeof key === "number" ? "[" + key + "]" : '["' + key
 const shorten = (text) => (text.length > 60 ? text.slice(0, 58) + "…" : text);
 
 const tools = (item) => el("span", { class: "tools" },
-  el("a", { href: "#" + encodeURIComponent(item.address), title: "Link to this " + item.noun, class: "tool" }, "#", spoken(" link to " + item.address)),
+  el("a", { href: "#" + encodeURIComponent(nameOf(item)), title: "Link to this " + item.noun, class: "tool" }, "#", spoken(" link to " + nameOf(item))),
   el("button", { type: "button", class: "tool", title: "Copy the address", onclick: (event) => copy(item.address, event.currentTarget) }, "Copy", spoken(" the address " + item.address)),
   item.node !== undefined && el("button", { type: "button", class: "tool", onclick: () => showInGraph(item.node) }, "Graph", spoken(" of " + item.address)));
 
@@ -71,7 +71,7 @@ const body = (entry, item) => {
   const facts = el("dl", { class: "facts" });
   const add = (name, ...content) => append(facts, fact(name, ...content));
   if (entry.members) {
-    const list = limited(entry.members, 100, (member) => el("li", {}, link(member.address)), el("ul", { class: "links" }));
+    const list = limited(entry.members, 100, (member) => el("li", {}, linkTo(member)), el("ul", { class: "links" }));
     add("Applies to", list);
   }
   if (item.reason) add("Reason", item.reason.text);
@@ -83,7 +83,7 @@ const body = (entry, item) => {
     if (item.generated) add("Generated", el("code", {}, item.generated));
     if (item.disabled) add("Disabled", "The configuration of this resource has enabled = false.");
     if (item.provider) add("Provider", el("code", {}, item.provider + (item.provider_alias ? "." + item.provider_alias : "") + (item.provider_key === undefined ? "" : keyText(item.provider_key))));
-    const related = (name, list, total) => list && list.length && add(name, limited(list, 20, (at) => el("li", {}, link(changes[at].address)), el("ul", { class: "links" })),
+    const related = (name, list, total) => list && list.length && add(name, limited(list, 20, (at) => el("li", {}, linkTo(changes[at])), el("ul", { class: "links" })),
       total && el("span", { class: "count" }, "and " + plural(total - list.length, "other change")));
     related("Needed by", item.dependents, item.dependents_total);
     related("Depends on", item.depends, item.depends_total);

@@ -1,5 +1,8 @@
 //! No sensitive text is anywhere in a report, whatever it is part of.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::DeflateDecoder;
 use proptest::prelude::*;
 use yuba_addrs::ProviderSource;
 use yuba_plan::{Action, Importing, PlannedWarning, ResourceChange};
@@ -11,10 +14,28 @@ use yuba_value::{Mark, Path, PathStep, Type, Value};
 use super::*;
 use crate::testing::{addr, change, object, output, plan, tree};
 
-/// A marked string with a prefix that nothing else has: each of its lines has it.
+/// A marked string with letters of a script that nothing else has, so that single letters are found: each of its lines begins with one.
 fn secret_text() -> impl Strategy<Value = String> {
-    let line = "SECRET[a-zA-Z0-9\"\\\\<&é${%]{3,12}";
-    proptest::collection::vec(line, 1..4).prop_map(|lines| lines.join("\n"))
+    let line = || prop_oneof!["[а-я]{1,40}", "[а-я][а-яa-zA-Z0-9\"\\\\<&é${%]{0,39}"];
+    prop_oneof![
+        3 => line(),
+        1 => proptest::collection::vec(line(), 2..4).prop_map(|lines| lines.join("\n")),
+    ]
+}
+
+/// The content of an HTML file: its text, and the report in it.
+fn content(page: &str) -> String {
+    let Some((_, stored)) = page.split_once("data-form=\"deflate\">") else { return page.to_owned() };
+    let stored = stored.split_once('<').expect("the element ends").0;
+    let stored = STANDARD.decode(stored).expect("it is base64");
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut DeflateDecoder::new(&*stored), &mut text).expect("it is complete");
+    format!("{page}{text}")
+}
+
+/// Whether a text has a letter of a secret, as it is or as an escape sequence of JSON.
+fn has_secret(text: &str) -> bool {
+    text.contains("\\u04") || text.chars().any(|c| ('а'..='я').contains(&c))
 }
 
 /// A value that has marked strings in it: as strings, keys of maps, JSON, elements of lists and sets.
@@ -95,9 +116,9 @@ fn a_change(at: usize, action: Action, before: Value, after: Value, secret: &str
     let steps = vec![PathStep::Attr("any".into()), key.clone()];
     change.required_replace = vec![Path(steps), Path(vec![PathStep::Attr("id".into())])];
     if at.is_multiple_of(2) {
-        let importing = Importing { id: Some(format!("id/{secret}").into()), identity: None, unknown: false };
+        let importing = Importing { id: Some(secret.into()), identity: None, unknown: false };
         change.importing = Some(Box::new(importing));
-        change.generated_config = Some(format!("password = \"{secret}\"").into());
+        change.generated_config = Some(format!("password = {}", yuba_value::quote(secret)).into());
     }
     change.provider.provider = source();
     change.moved_from = Some(Box::new(addr("test_thing.b")));
@@ -115,7 +136,7 @@ proptest! {
         let (mut warnings, mut messages) = (Vec::new(), Vec::new());
         for (at, (action, first, second, third, secret)) in values.into_iter().enumerate() {
             let before = thing(&Value::string(secret.as_str()), first.clone(), &secret);
-            let after = thing(&second, third.clone(), "SECRETother");
+            let after = thing(&second, third.clone(), "другой");
             changes.push(a_change(at, action, before.clone(), after.clone(), &secret));
             drift.push(a_change(at, Action::Update, before, after, &secret));
             outputs.push(output(&format!("o{at}"), Action::Update, first, third));
@@ -143,8 +164,11 @@ proptest! {
         let sources = PlanSources { plan: &plan, tree: &tree, graph: &RefGraph::default(), files: &files, schemas: &schemas() };
         let report = Report::of_plan(&sources);
         let text = json::report(&report);
-        prop_assert!(!text.contains("SECRET"), "{text}");
+        prop_assert!(!has_secret(&text), "{text}");
         let debug = format!("{report:?}");
-        prop_assert!(!debug.contains("SECRET"), "{debug}");
+        prop_assert!(!has_secret(&debug), "{debug}");
+        let page = content(&crate::html::file(&report));
+        prop_assert!(page.contains("test_thing.a[0]"), "the page has the report");
+        prop_assert!(!has_secret(&page), "{page}");
     }
 }
