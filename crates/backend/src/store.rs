@@ -52,10 +52,15 @@ pub trait StateStore: Send {
         self.try_lock(holder)
     }
     /// Locks what a plan reads and writes, all of it or nothing, for a run that was announced with [`StateStore::try_lock_part`], and
-    /// compares what it read with the present state. `since` is the snapshot that the plan was made from, if it is not the one that
+    /// compares what it read with the present state. Where others exclude it, the run loses the locks that it has. `since` is the snapshot that the plan was made from, if it is not the one that
     /// this store has read. A store that locks a state as a whole holds its lock already.
     fn reserve(&mut self, _since: Option<u64>, _part: &StatePart) -> Result<Reservation, LockRefusal> {
         Ok(Reservation::Held)
+    }
+    /// Waits until a run that has excluded the last request for locks has ended, for at most `limit`. Returns false at once where the
+    /// store does not know when that is.
+    fn wait_for_holder(&mut self, _limit: Duration) -> bool {
+        false
     }
     /// Number of the snapshot that was read, where a plan is stale only if a part that it has read changes. None where it is stale if
     /// anything has changed.
@@ -112,7 +117,8 @@ pub enum StateSelector {
 pub enum Reservation {
     /// They are, and they are what the plan has read.
     Held,
-    /// They are not: other runs have changed these objects after the plan has read them.
+    /// Other runs have changed these objects after the plan has read them. They are locked for a plan that is made again. Without
+    /// addresses, the store does not know which objects have changed.
     Stale(Vec<String>),
 }
 

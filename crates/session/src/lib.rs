@@ -42,6 +42,7 @@ mod initialized;
 mod module_install;
 mod part;
 mod replace;
+mod source_commit;
 mod validate;
 
 pub use applied::{Applied, ForgottenInstances};
@@ -52,5 +53,6 @@ pub use operation::Progress;
 pub use planned::Planned;
 pub use project::{Project, ProjectSettings};
 pub use saved_plan::SavedPlan;
+pub use source_commit::source_commit;
 pub use validate::EarlyProcesses;
 pub use world::SystemWorld;

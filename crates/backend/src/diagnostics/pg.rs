@@ -20,6 +20,8 @@ yuba_syntax::catalogue! {
     PG_STATE_ELSEWHERE = warning "pg-state-elsewhere", "State with another layout";
     /// Results of a run that could not reach the database are in a file of this machine.
     PG_UNSAVED_CHANGES = warning "pg-unsaved-changes", "Unsaved changes of an earlier run";
+    /// The database does not have results of a run. They are in a file of this machine, and no other machine sees them.
+    PG_SAVED_HERE = error "pg-saved-on-this-machine-only", "Results saved on this machine only";
     /// The argument `table_name` of the backend `pg` is the name of the table of journals.
     PG_TABLE_RESERVED = error "pg-table-reserved", "Invalid backend configuration argument";
 }
@@ -61,6 +63,17 @@ pub(crate) fn pg_state_elsewhere(location: &str) -> Diagnostic {
          Copy it with `yuba init -migrate-state` before you apply."
     );
     Diagnostic::new(&PG_STATE_ELSEWHERE, detail)
+}
+
+/// Results that the database does not have.
+pub(crate) fn pg_saved_here(location: &str, file: &Path, error: &StoreError) -> Diagnostic {
+    let detail = eco_format!(
+        "The last results of this run are not in {location}: {error}. They are in the file {} on this machine. No further operation \
+         starts.",
+        file.display()
+    );
+    Diagnostic::new(&PG_SAVED_HERE, detail)
+        .hint("When the database is available again, run a command that locks the state in this directory, such as `yuba apply`. It saves them.")
 }
 
 /// Changes of a run that lost its database, which do not fit the present state.

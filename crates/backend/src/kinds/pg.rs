@@ -92,9 +92,9 @@ fn is_reserved_table(name: &str) -> bool {
 
 pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Storage, Diagnostics> {
     let store = connect_to(arguments, environment)?;
-    match arguments.text("layout").as_deref() {
-        Some("resources") => Ok(Storage::Objects(Arc::new(rows::Rows::open(store, environment)?))),
-        _ => Ok(Storage::Store(store)),
+    match store.content {
+        Content::Objects => Ok(Storage::Objects(Arc::new(rows::Rows::open(store, environment)?))),
+        Content::States => Ok(Storage::Store(store)),
     }
 }
 
@@ -110,6 +110,10 @@ fn connect_to(arguments: &Arguments, environment: &BackendEnvironment) -> Result
         locks: Mutex::default(),
         broken: Mutex::default(),
         journal_table: journal::Table::default(),
+        content: match arguments.text("layout").as_deref() {
+            Some("resources") => Content::Objects,
+            _ => Content::States,
+        },
     };
     let mut attempt = 0;
     loop {
@@ -135,6 +139,16 @@ struct Pg {
     /// Sessions that broke while they took a lock.
     broken: Mutex<Vec<LockId>>,
     journal_table: journal::Table,
+    content: Content,
+}
+
+/// What the tables of a schema contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// `layout = "state"`
+    States,
+    /// `layout = "resources"`
+    Objects,
 }
 
 /// Settings contain passwords.
@@ -212,6 +226,13 @@ impl Pg {
     fn hint(&self, error: &PgError) -> Option<String> {
         let PgError::Server(server) = error else { return None };
         let (table, user) = (&self.layout.table, &self.settings.user);
+        if server.code == SqlState::INSUFFICIENT_PRIVILEGE && self.content == Content::Objects {
+            let schema = layout::quoted(&self.layout.schema);
+            return Some(format!(
+                "The role \"{user}\" needs more permissions on the tables yuba_* of the schema {schema}. `yuba state pg-grants`, run by \
+                 their owner, writes them"
+            ));
+        }
         if server.code == SqlState::INSUFFICIENT_PRIVILEGE {
             let grants = format!("SELECT, INSERT, UPDATE and DELETE on {table}, and USAGE on its schema and sequence");
             return Some(format!("The role \"{user}\" needs {grants}"));

@@ -16,6 +16,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         needs(server, "rows: a state is migrated to rows and back", a_state_is_migrated),
         needs(server, "rows: runs that touch other objects do not wait", disjoint_runs_do_not_wait),
         needs(server, "rows: runs that touch the same objects exclude each other", overlapping_runs_exclude),
+        needs(server, "rows: runs that wait plan again once", waiting_runs_plan_once),
+        needs(server, "rows: the commit of the repository is recorded", the_commit_is_recorded),
         needs(server, "rows: a plan is stale only if what it has read has changed", stale_plans),
         needs(server, "rows: a plan waits for no lock", a_plan_waits_for_no_lock),
         needs(server, "rows: commands on states change rows", commands_change_rows),
@@ -167,6 +169,51 @@ fn overlapping_runs_exclude() {
     assert!(output.status.success() && said.contains("Planning again"), "{said}");
     assert_eq!(theirs.run(&["plan", "-detailed-exitcode", "-var=a=2"]).code, 0);
     assert_eq!(sql("select count(*) from rows_overlap.operations where source_commit = '0123abc'"), "1");
+}
+
+fn waiting_runs_plan_once() {
+    const RUNS: usize = 5;
+    let ours = machine("rows_queue", CONFIGURATION);
+    ok(&ours, &["apply", "-auto-approve"]);
+    let others: Vec<Sandbox> = (0..RUNS).map(|_| machine("rows_queue", CONFIGURATION)).collect();
+    let first = begin(&ours, &["apply", "-auto-approve", "-target=terraform_data.a", "-var=a=2", "-var=wait=a"]);
+    let waiting: Vec<Child> = others
+        .iter()
+        .enumerate()
+        .map(|(at, other)| {
+            let value = format!("-var=a={}", at + 10);
+            let mut command =
+                other.command(&["apply", "-auto-approve", "-target=terraform_data.a", &value, "-lock-timeout=120s"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("because the program was built")
+        })
+        .collect();
+    let registered = (RUNS + 1).to_string();
+    wait_until("all of them ask for locks", || {
+        sql("select count(*) from rows_queue.yuba_runs where ended is null") == registered
+    });
+    end(&ours, first);
+    for child in waiting {
+        let output = child.wait_with_output().expect("because it was started");
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.matches("Planning again").count(), 1, "{said}");
+    }
+    let runs = "select count(distinct run) from rows_queue.operations where address = 'terraform_data.a' and result = 'finished'";
+    assert_eq!(sql(runs), (RUNS + 2).to_string());
+}
+
+fn the_commit_is_recorded() {
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let mut s = machine("rows_commit", CONFIGURATION);
+    for name in ["YUBA_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA", "BUILD_SOURCEVERSION", "BITBUCKET_COMMIT", "GIT_COMMIT"]
+    {
+        s = s.env(name, "");
+    }
+    s.write(".git/HEAD", "ref: refs/heads/main\n");
+    s.write(".git/refs/heads/main", commit);
+    ok(&s, &["apply", "-auto-approve"]);
+    assert_eq!(sql("select distinct source_commit from rows_commit.operations"), commit);
 }
 
 fn stale_plans() {

@@ -7,6 +7,7 @@ use yuba_state::{ObjectRow, OutputRow, ResourceRow, RowKey, State, check_row};
 use yuba_syntax::Diagnostics;
 
 use crate::encryption::Sealing;
+use crate::journal::OperationId;
 use crate::kinds::pg::errors::PgError;
 use crate::kinds::pg::session::{Parameter, Session, field};
 
@@ -90,10 +91,17 @@ pub(super) struct OperationColumns {
     pub(super) begun: Vec<i64>,
     pub(super) address: Vec<String>,
     pub(super) action: Vec<String>,
-    pub(super) finished: Vec<i64>,
+    finished: Vec<i64>,
+    result: Vec<&'static str>,
 }
 
 impl OperationColumns {
+    /// Notes the end of an operation.
+    pub(super) fn end(&mut self, operation: OperationId, result: &'static str) {
+        self.finished.push(i64::from(operation.0));
+        self.result.push(result);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.begun.is_empty() && self.finished.is_empty()
     }
@@ -261,8 +269,9 @@ impl Batch {
         let number = head.number + at;
         // Later statements of one transaction continue the first one.
         let expected = head.expected.map(|expected| expected + at);
-        let lineage = head.lineage.filter(|_| at == 0);
+        let (version, lineage) = (super::schema::version(), head.lineage.filter(|_| at == 0));
         let parameters: Vec<Parameter<'_>> = vec![
+            (&version, Type::INT4),
             (&head.workspace, Type::INT8),
             (&head.run, Type::TEXT),
             (&number, Type::INT8),
@@ -300,6 +309,7 @@ impl Batch {
             (&operations.address, Type::TEXT_ARRAY),
             (&operations.action, Type::TEXT_ARRAY),
             (&operations.finished, Type::INT8_ARRAY),
+            (&operations.result, Type::TEXT_ARRAY),
         ];
         let list: Vec<String> = (1..=parameters.len()).map(|at| format!("${at}")).collect();
         let statement = format!("SELECT revision, serial FROM {}.yuba_commit({})", head.schema, list.join(", "));

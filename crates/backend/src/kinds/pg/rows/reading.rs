@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 use yuba_state::{ObjectRow, OutputRow, ResourceRow, RowReader, State};
 use yuba_syntax::Diagnostics;
 
-use super::{MARKER, Rows};
+use super::{MARKER, Rows, schema};
 use crate::encryption::Sealing;
 use crate::journal::{JournalOperation, Recovered};
 use crate::kinds::pg::errors::PgError;
@@ -18,6 +18,8 @@ use crate::kinds::pg::session::{Session, field};
 pub(super) struct Snapshot {
     pub(super) state: Option<State>,
     pub(super) warnings: Diagnostics,
+    /// The workspace, if it is registered.
+    pub(super) id: Option<i64>,
     /// Number of the last commit in it.
     pub(super) revision: i64,
     /// Runs whose sessions are gone and that no command has reported yet.
@@ -47,7 +49,11 @@ impl Rows {
         workspace: &str,
         sealing: Option<&Sealing>,
     ) -> Result<Snapshot, ReadFailure> {
-        session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        // The snapshot begins after the lock of the table, so no migration takes place in between or after it.
+        session.batch(&format!(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; LOCK TABLE {}.yuba_schema IN ACCESS SHARE MODE",
+            self.schema
+        ))?;
         let read = self.read_snapshot(session, workspace, sealing);
         let ended = session.batch("COMMIT");
         let snapshot = read?;
@@ -61,28 +67,35 @@ impl Rows {
         workspace: &str,
         sealing: Option<&Sealing>,
     ) -> Result<Snapshot, ReadFailure> {
-        let schema = &self.schema;
+        let tables = &self.schema;
         let statement = format!(
-            "SELECT id, lineage, serial::text, revision FROM {schema}.yuba_workspaces WHERE state_table = $1 AND name = $2"
+            "SELECT v.version, w.id, w.lineage, w.serial::text, w.revision \
+             FROM (SELECT max(version) AS version FROM {tables}.yuba_schema) v \
+             LEFT JOIN {tables}.yuba_workspaces w ON w.state_table = $1 AND w.name = $2"
         );
         let parameters: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 2] =
             [(&self.pg.layout.table_name, Type::TEXT), (&workspace, Type::TEXT)];
         let rows = session.query(&statement, &parameters)?;
-        let Some(row) = rows.first() else {
+        let version = rows.first().map_or(Ok(None), |row| field::<Option<i32>>(row, 0))?.unwrap_or_default();
+        if version != schema::version() {
+            return Err(schema::newer(&self.schema, version).into());
+        }
+        let row = rows.first().ok_or_else(|| PgError::Refused("the server returned no row".to_owned()))?;
+        let Some(id) = field::<Option<i64>>(row, 1)? else {
             return Ok(Snapshot { is_elsewhere: self.is_elsewhere(session, workspace)?, ..Snapshot::default() });
         };
-        let (id, lineage, serial): (i64, Option<String>, String) = (field(row, 0)?, field(row, 1)?, field(row, 2)?);
-        let (revision, left) = (field(row, 3)?, self.left_runs(session, id)?);
+        let (lineage, serial): (Option<String>, String) = (field(row, 2)?, field(row, 3)?);
+        let (revision, left) = (field(row, 4)?, self.left_runs(session, id)?);
         let Some(lineage) = lineage else {
             let is_elsewhere = self.is_elsewhere(session, workspace)?;
-            return Ok(Snapshot { revision, left, is_elsewhere, ..Snapshot::default() });
+            return Ok(Snapshot { id: Some(id), revision, left, is_elsewhere, ..Snapshot::default() });
         };
         let mut reader = RowReader::default();
         self.read_objects(session, id, &mut reader, sealing)?;
         self.read_others(session, id, &mut reader, sealing)?;
         let serial = serial.parse().unwrap_or_default();
         let (state, warnings) = reader.finish(&lineage, serial).map_err(ReadFailure::Content)?;
-        Ok(Snapshot { state: Some(state), warnings, revision, left, is_elsewhere: false })
+        Ok(Snapshot { state: Some(state), warnings, id: Some(id), revision, left, is_elsewhere: false })
     }
 
     fn read_objects(
@@ -153,12 +166,12 @@ impl Rows {
         Ok(())
     }
 
-    /// Runs without a session that have not ended.
+    /// Runs that lost their session, and that no command has reported yet.
     fn left_runs(&self, session: &Session, id: i64) -> Result<Vec<String>, PgError> {
         let schema = &self.schema;
         let statement = format!(
-            "SELECT id FROM {schema}.yuba_runs WHERE workspace = $1 AND ended IS NULL AND NOT reported \
-             AND NOT {schema}.yuba_alive(process, process_started)"
+            "SELECT id FROM {schema}.yuba_runs WHERE workspace = $1 AND NOT reported \
+             AND (ended IS NOT NULL OR NOT {schema}.yuba_alive(process, session_key))"
         );
         session.query(&statement, &[(&id, Type::INT8)])?.iter().map(|row| field(row, 0)).collect()
     }

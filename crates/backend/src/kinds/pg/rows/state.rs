@@ -11,7 +11,7 @@ use yuba_syntax::Diagnostics;
 use tokio_postgres::types::Type;
 
 use super::changes::{Changes, Committed, First, Head, OperationColumns};
-use super::locks::{LockColumns, Locked};
+use super::locks::{LockColumns, Locked, Request};
 use super::reading::{ReadFailure, Snapshot};
 use super::running::Running;
 use super::{MARKER, POOLED, Rows, marker};
@@ -30,8 +30,8 @@ use crate::store::{
 };
 use crate::workspace::DEFAULT_WORKSPACE;
 
-/// The pause between attempts to take locks that another run has.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The longest wait for one run that has locks.
+const WAIT: Duration = Duration::from_millis(1000);
 
 /// What a run has locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +83,10 @@ pub(super) struct RowState {
     pub(super) serial: u64,
     /// Whether the database has a state of this workspace.
     exists: bool,
-    /// Interrupted runs that this one has found.
-    left: Vec<String>,
+    /// A run that has locks which this one waits for.
+    awaited: Option<String>,
+    /// Whether the run has locks. It does not wait for further ones then.
+    has_locks: bool,
     /// Lineage and serial of the state that a running apply continues.
     started: Option<(ecow::EcoString, u64)>,
 }
@@ -111,7 +113,8 @@ impl RowState {
             revision: 0,
             serial: 0,
             exists: false,
-            left: Vec::new(),
+            awaited: None,
+            has_locks: false,
             started: None,
         }
     }
@@ -156,11 +159,6 @@ impl RowState {
         if let (Some(run), Some(id)) = (self.run.as_ref().filter(|run| run.is_registered), self.id) {
             self.prepare(&session, &run.holder)?;
             self.rows.begin_run(&session, id, &run.holder)?;
-            if !self.rows.is_open(&session, &run.holder.id)? {
-                return Err(PgError::Refused(
-                    "the session of this run has ended, and another run has ended its locks".to_owned(),
-                ));
-            }
         }
         self.session = Some(Arc::clone(&session));
         Ok(session)
@@ -215,24 +213,29 @@ impl RowState {
     }
 
     /// Takes locks, once.
-    fn take(&mut self, since: Option<i64>, wanted: &LockColumns) -> Result<Reservation, LockRefusal> {
-        let mut left = Vec::new();
+    fn take(&mut self, since: Option<i64>, wanted: &LockColumns, request: Request) -> Result<Reservation, LockRefusal> {
+        self.awaited = None;
         let taken = self.retrying(|state| {
             let (session, id) = state.running()?;
             let Some(run) = &state.run else { return Err(PgError::Refused("no run has begun".to_owned())) };
-            state.rows.take_locks(&session, (id, &run.holder.id, since), wanted, &mut left)
+            state.rows.take_locks(&session, (id, &run.holder.id, since), wanted, request)
         });
-        left.sort();
-        left.dedup();
-        self.left.append(&mut left);
         match taken {
-            Ok(Locked::Taken) => Ok(Reservation::Held),
-            Ok(Locked::Stale(addresses)) => Ok(Reservation::Stale(addresses)),
-            Ok(Locked::Held { run, addresses }) => {
+            Ok(Locked::Taken) => {
+                self.has_locks = true;
+                Ok(Reservation::Held)
+            }
+            Ok(Locked::Stale(addresses)) => {
+                self.has_locks |= request == Request::Plan;
+                Ok(Reservation::Stale(addresses.unwrap_or_default()))
+            }
+            Ok(Locked::Held(held)) => {
+                self.has_locks &= request == Request::Rows;
+                self.awaited = held.keys().next().cloned();
                 let session = self
                     .session()
                     .map_err(|error| LockRefusal::Store(self.rows.failed("lock the state on", &error)))?;
-                Err(self.rows.refusal(&session, &run, &addresses))
+                Err(self.rows.refusal(&session, &held))
             }
             Err(error) => Err(LockRefusal::Store(self.rows.failed("lock the state on", &error))),
         }
@@ -245,14 +248,19 @@ impl RowState {
         let wanted = LockColumns::of(&part);
         let until = Instant::now() + patience;
         loop {
-            match self.take(Some(self.since), &wanted) {
+            match self.take(Some(self.since), &wanted, Request::Rows) {
                 Ok(Reservation::Held) => return Ok(()),
                 Ok(Reservation::Stale(addresses)) => {
-                    let reason = format!("another run has changed {}", addresses.join(", "));
+                    let reason = match addresses.is_empty() {
+                        true => "the history since it was read is no longer stored".to_owned(),
+                        false => format!("another run has changed {}", addresses.join(", ")),
+                    };
                     let error = StoreError::new(StoreErrorKind::Conflict, reason);
                     return Err(diagnostics::store_not_written(&self.location, &error).into());
                 }
-                Err(refusal) if refusal.may_pass() && Instant::now() < until => std::thread::sleep(PAUSE),
+                Err(refusal) if refusal.may_pass() && !self.has_locks && Instant::now() < until => {
+                    self.wait_for_holder(until.saturating_duration_since(Instant::now()));
+                }
                 Err(refusal) => return Err(diagnostics::lock_refused(&self.location, &refusal).into()),
             }
         }
@@ -307,9 +315,6 @@ impl RowState {
         let has_locks = self.scope != Scope::Nothing;
         match error {
             PgError::Broken(_) if has_locks => StoreError { kind: StoreErrorKind::LockLost, ..failed },
-            PgError::Refused(reason) if reason.starts_with("the session of this run") => {
-                StoreError { kind: StoreErrorKind::LockLost, ..failed }
-            }
             _ => failed,
         }
     }
@@ -478,7 +483,7 @@ impl StateStore for RowState {
         }
         let id = holder.id.clone();
         self.begin(holder, Scope::Whole);
-        match self.take(None, &LockColumns::whole()) {
+        match self.take(None, &LockColumns::whole(), Request::Rows) {
             Ok(_) => Ok(LockOutcome { id, left_behind: None }),
             Err(refusal) => {
                 self.abandon("refused");
@@ -499,12 +504,19 @@ impl StateStore for RowState {
     fn reserve(&mut self, since: Option<u64>, part: &StatePart) -> Result<Reservation, LockRefusal> {
         let since = since.map_or(self.since, |since| i64::try_from(since).unwrap_or(i64::MAX));
         match self.scope {
-            Scope::Part(_) => self.take(Some(since), &LockColumns::of(part)),
+            Scope::Part(_) => self.take(Some(since), &LockColumns::of(part), Request::Plan),
             Scope::Whole => Ok(Reservation::Held),
             // Without locks a plan is stale if anything has changed.
             Scope::Nothing if since == self.since => Ok(Reservation::Held),
             Scope::Nothing => Ok(Reservation::Stale(Vec::new())),
         }
+    }
+
+    fn wait_for_holder(&mut self, limit: Duration) -> bool {
+        let Some(run) = self.awaited.take() else { return false };
+        let limit = limit.min(WAIT);
+        // Without a session the next request for the locks says why.
+        self.session().and_then(|session| self.rows.wait_for(&session, &run, limit)).is_ok()
     }
 
     fn snapshot(&self) -> Option<u64> {
@@ -547,10 +559,17 @@ impl StateStore for RowState {
                 let holder = holders.first().map(|run| rows.holder(session, run, &[])).transpose()?;
                 return Ok(Err(holder.flatten()));
             }
-            // First no request of it can begin, then the one that is on its way fails.
-            rows.end_run(session, id, "forced")?;
-            rows.end_session(session, id)?;
-            Ok(Ok(()))
+            match rows.end_absent(session, id)? {
+                None => Ok(Ok(())),
+                Some(process) => {
+                    let holder = rows.holder(session, id, &[])?;
+                    let who = holder.map_or_else(String::new, |holder| format!(" of {} ({})", holder.who, holder.info));
+                    Err(PgError::Refused(format!(
+                        "the database session of the run{who} still exists, so the run may still change objects. Stop that process. \
+                         If it is unreachable, end its session with `SELECT pg_terminate_backend({process})` first"
+                    )))
+                }
+            }
         });
         let refusal = match ended {
             Ok(Ok(())) => return Ok(()),
@@ -564,6 +583,8 @@ impl StateStore for RowState {
     fn read(&mut self) -> Result<Reading, Diagnostics> {
         let snapshot = self.snapshot_of()?;
         (self.since, self.revision) = (snapshot.revision, snapshot.revision);
+        // A workspace that was deleted and created again since is another one.
+        self.id = snapshot.id.or(self.id);
         let mut diagnostics = snapshot.warnings;
         if snapshot.is_elsewhere {
             diagnostics.push(diagnostics::pg_state_elsewhere(&self.location));
@@ -572,10 +593,7 @@ impl StateStore for RowState {
         self.serial = snapshot.state.as_ref().map_or(0, |state| state.serial);
         self.started = snapshot.state.as_ref().map(|state| (state.lineage.clone(), state.serial));
         self.known = Some(snapshot.state);
-        let mut left = std::mem::take(&mut self.left);
-        left.extend(snapshot.left);
-        left.sort();
-        left.dedup();
+        let left = snapshot.left;
         let mut recovered = None;
         if !left.is_empty() {
             let is_run = self.scope != Scope::Nothing;
@@ -671,6 +689,7 @@ impl RowState {
     fn begin(&mut self, holder: LockHolder, scope: Scope) {
         self.run = Some(Run { holder, is_registered: false, commits: 0 });
         self.scope = scope;
+        self.has_locks = false;
         // The session of a run is its own.
         self.session = None;
     }
