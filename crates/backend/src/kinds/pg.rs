@@ -70,6 +70,12 @@ pub(super) fn schema() -> ArgumentSchema {
         text("layout").own().from_environment(&["YUBA_PG_LAYOUT"]).default_to(Value::string("state")).described(
             "\"state\" stores a state as a whole, as OpenTofu does. \"resources\" stores a row for each object.",
         ),
+        Argument::optional("history_days", yuba_value::Type::number())
+            .own()
+            .from_environment(&["YUBA_PG_HISTORY_DAYS"])
+            .described(
+                "With layout = \"resources\", runs remove earlier versions of objects after this number of days.",
+            ),
     ])
 }
 
@@ -78,11 +84,20 @@ pub(super) fn check(arguments: &Arguments) -> Diagnostics {
     if let Some(layout) = arguments.text("layout").filter(|layout| !["state", "resources"].contains(&&**layout)) {
         return diagnostics::pg_layout_unknown(&layout).into();
     }
+    let days = arguments.get("history_days");
+    if !days.is_null() && history_days(arguments).is_none() {
+        return diagnostics::pg_history_days_invalid().into();
+    }
     let is_reserved = arguments.text("table_name").is_some_and(|name| is_reserved_table(&name));
     match is_reserved {
         true => diagnostics::pg_table_reserved(&arguments.text("table_name").unwrap_or_default()).into(),
         false => Diagnostics::new(),
     }
+}
+
+/// `history_days`, if it is a number of days.
+fn history_days(arguments: &Arguments) -> Option<i32> {
+    arguments.whole("history_days").and_then(|days| i32::try_from(days).ok()).filter(|days| (1..=36_500).contains(days))
 }
 
 /// Whether Yuba has a table of this name for itself.
@@ -93,7 +108,9 @@ fn is_reserved_table(name: &str) -> bool {
 pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Storage, Diagnostics> {
     let store = connect_to(arguments, environment)?;
     match store.content {
-        Content::Objects => Ok(Storage::Objects(Arc::new(rows::Rows::open(store, environment)?))),
+        Content::Objects => {
+            Ok(Storage::Objects(Arc::new(rows::Rows::open(store, environment, history_days(arguments))?)))
+        }
         Content::States => Ok(Storage::Store(store)),
     }
 }

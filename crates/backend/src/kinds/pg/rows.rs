@@ -5,10 +5,14 @@
 //! write only for a run of their own session that has not ended.
 
 mod changes;
+mod estate;
+mod grants;
 mod locks;
+mod past;
 mod reading;
 mod running;
 mod schema;
+mod sealing;
 mod state;
 mod unsaved;
 
@@ -29,7 +33,7 @@ use crate::files::StateFiles;
 use crate::kit::store::{StoreError, StoreErrorKind};
 use crate::kit::workspaces::WorkspaceRemoval;
 use crate::kit::{BackendEnvironment, ObjectStorage};
-use crate::store::{Backend, StateStore};
+use crate::store::{Backend, EstateWorkspace, StateStore};
 use crate::workspace::DEFAULT_WORKSPACE;
 use state::RowState;
 
@@ -39,6 +43,7 @@ const COMMIT_VARIABLES: &[&str] =
 
 /// Names of its tables.
 pub(super) const TABLES: &[&str] = &[
+    "yuba_check_history",
     "yuba_checks",
     "yuba_commits",
     "yuba_history",
@@ -75,6 +80,8 @@ pub(super) struct Rows {
     environment: BackendEnvironment,
     /// The commit of the configuration, where the environment or a repository names it.
     commit: String,
+    /// `history_days`
+    history_days: Option<i32>,
 }
 
 impl fmt::Debug for Rows {
@@ -103,13 +110,18 @@ impl ObjectStorage for Rows {
 
 impl Rows {
     /// Prepares the tables over a connection.
-    pub(super) fn open(pg: Arc<Pg>, environment: &BackendEnvironment) -> Result<Rows, Diagnostics> {
+    pub(super) fn open(
+        pg: Arc<Pg>,
+        environment: &BackendEnvironment,
+        history_days: Option<i32>,
+    ) -> Result<Rows, Diagnostics> {
         let named = COMMIT_VARIABLES
             .iter()
             .find_map(|name| environment.variables.get(name).filter(|commit| !commit.is_empty()));
         let named = named.map(str::to_owned);
         let commit = named.or_else(|| (environment.source_commit)()).unwrap_or_default().chars().take(64).collect();
-        let rows = Rows { schema: quoted(&pg.layout.schema), pg, environment: environment.clone(), commit };
+        let rows =
+            Rows { schema: quoted(&pg.layout.schema), pg, environment: environment.clone(), commit, history_days };
         let prepared = rows.with_session(|session| rows.prepare(session));
         match prepared {
             Ok(()) => Ok(rows),
@@ -283,6 +295,18 @@ impl Backend for RowBackend {
 
     fn has_workspaces(&self) -> bool {
         true
+    }
+
+    fn grants(&self, prefix: Option<&str>) -> Option<String> {
+        Some(self.rows.grants(prefix.unwrap_or(&self.rows.pg.layout.schema)))
+    }
+
+    fn estate(&self) -> Option<Result<Vec<EstateWorkspace>, Diagnostics>> {
+        let listed = self.rows.with_session(|session| self.rows.estate(session));
+        Some(listed.map_err(|error| {
+            let failed = self.rows.failed("list the workspaces on", &error);
+            diagnostics::store_workspaces_not_listed(&self.rows.pg.server(), &failed).into()
+        }))
     }
 
     fn delete_workspace(&self, workspace: &str, _removal: WorkspaceRemoval) -> Result<(), Diagnostics> {

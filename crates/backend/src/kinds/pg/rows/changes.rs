@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 use yuba_state::{ObjectRow, OutputRow, ResourceRow, RowKey, State, check_row};
 use yuba_syntax::Diagnostics;
 
-use crate::encryption::Sealing;
+use super::sealing::{Seal, object_parts, output_parts};
 use crate::journal::OperationId;
 use crate::kinds::pg::errors::PgError;
 use crate::kinds::pg::session::{Parameter, Session, field};
@@ -123,11 +123,7 @@ pub(super) struct Changes {
 
 impl Changes {
     /// Rows with these keys as a state has them; with each key, whether its row exists in the database.
-    pub(super) fn of(
-        keys: &BTreeMap<RowKey, bool>,
-        state: &State,
-        sealing: Option<&Sealing>,
-    ) -> Result<Changes, Diagnostics> {
+    pub(super) fn of(keys: &BTreeMap<RowKey, bool>, state: &State, seal: Seal<'_>) -> Result<Changes, Diagnostics> {
         let mut changes = Changes { batches: vec![Batch::default()] };
         for (key, existed) in keys {
             let op = match (existed, state.has_row(key)) {
@@ -140,7 +136,7 @@ impl Changes {
                 changes.batches.push(Batch::default());
             }
             let Some(batch) = changes.batches.last_mut() else { continue };
-            batch.add(op, key, state, sealing)?;
+            batch.add(op, key, state, seal)?;
         }
         Ok(changes)
     }
@@ -194,13 +190,7 @@ impl Changes {
 }
 
 impl Batch {
-    fn add(
-        &mut self,
-        op: &'static str,
-        key: &RowKey,
-        state: &State,
-        sealing: Option<&Sealing>,
-    ) -> Result<(), Diagnostics> {
+    fn add(&mut self, op: &'static str, key: &RowKey, state: &State, seal: Seal<'_>) -> Result<(), Diagnostics> {
         match key {
             RowKey::Object(addr, deposed) => {
                 let columns = &mut self.objects;
@@ -215,7 +205,7 @@ impl Batch {
                     config,
                 );
                 let row = state.object_row(addr, deposed.as_ref()).unwrap_or_default();
-                let object = sealed(&row.object, sealing)?;
+                let object = seal.seal(&object_parts(&row), &row.object)?;
                 self.bytes += object.len() + row.dependencies.len();
                 columns.fill(row, object);
             }
@@ -236,7 +226,7 @@ impl Batch {
                 columns.name.push(name.to_string());
                 let (mut value, mut ty) = ("null".to_owned(), "null".to_owned());
                 if let Some(row) = &row {
-                    (value, ty) = (sealed(&row.value, sealing)?, row.ty.to_string());
+                    (value, ty) = (seal.seal(&output_parts(row), &row.value)?, row.ty.to_string());
                 }
                 self.bytes += name.len() + value.len() + ty.len() + 32;
                 columns.value.push(value);
@@ -341,16 +331,5 @@ impl ObjectColumns {
         self.status.push(status.into_owned());
         self.dependencies.push(dependencies.into_owned());
         self.object.push(object);
-    }
-}
-
-/// A content as it is stored: encrypted if that is configured.
-fn sealed(content: &str, sealing: Option<&Sealing>) -> Result<String, Diagnostics> {
-    match sealing {
-        Some(sealing) if !content.is_empty() => {
-            let sealed = sealing.seal(content.as_bytes(), None)?;
-            Ok(String::from_utf8_lossy(&sealed).into_owned())
-        }
-        _ => Ok(content.to_owned()),
     }
 }

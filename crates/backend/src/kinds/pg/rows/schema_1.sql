@@ -11,6 +11,7 @@ CREATE TABLE {s}.yuba_workspaces (
     serial numeric(20) NOT NULL DEFAULT 0,
     revision bigint NOT NULL DEFAULT 0,
     pruned bigint NOT NULL DEFAULT 0,
+    pruned_at timestamptz,
     UNIQUE (state_table, name)
 );
 
@@ -110,8 +111,18 @@ CREATE TABLE {s}.yuba_checks (
     config text NOT NULL,
     position integer NOT NULL,
     result json NOT NULL,
+    version bigint NOT NULL,
+    run text NOT NULL,
     PRIMARY KEY (workspace, config)
 );
+
+CREATE TABLE {s}.yuba_check_history (
+    LIKE {s}.yuba_checks,
+    ended bigint NOT NULL,
+    ended_run text NOT NULL,
+    FOREIGN KEY (workspace) REFERENCES {s}.yuba_workspaces ON DELETE CASCADE
+);
+CREATE INDEX yuba_check_history_ended ON {s}.yuba_check_history (workspace, ended);
 
 CREATE TABLE {s}.yuba_operations (
     workspace bigint NOT NULL REFERENCES {s}.yuba_workspaces ON DELETE CASCADE,
@@ -439,13 +450,17 @@ BEGIN
     END IF;
     IF cardinality(c_op) > 0 THEN
         -- Results of checks are computed again by every run: the last one counts.
+        INSERT INTO {s}.yuba_check_history
+            SELECT k.*, rev, p_run FROM {s}.yuba_checks k JOIN unnest(c_config) c (config) ON k.config = c.config
+            WHERE k.workspace = p_workspace;
         DELETE FROM {s}.yuba_checks k USING unnest(c_op, c_config) c (op, config)
             WHERE k.workspace = p_workspace AND c.op = 'delete' AND k.config = c.config;
-        INSERT INTO {s}.yuba_checks (workspace, config, position, result)
-            SELECT p_workspace, c.config, c.position, c.result::json
+        INSERT INTO {s}.yuba_checks (workspace, config, position, result, version, run)
+            SELECT p_workspace, c.config, c.position, c.result::json, rev, p_run
             FROM unnest(c_op, c_config, c_position, c_result) c (op, config, position, result)
             WHERE c.op <> 'delete'
-            ON CONFLICT (workspace, config) DO UPDATE SET position = excluded.position, result = excluded.result;
+            ON CONFLICT (workspace, config) DO UPDATE
+            SET position = excluded.position, result = excluded.result, version = rev, run = p_run;
     END IF;
     INSERT INTO {s}.yuba_operations (workspace, run, number, address, action)
         SELECT p_workspace, p_run, b.number, b.address, b.action
@@ -585,19 +600,26 @@ CREATE VIEW {s}.history AS
     LEFT JOIN {s}.yuba_runs q ON q.id = v.ended_run
     WHERE v.status <> 'empty';
 
--- Removes earlier versions of rows that were replaced longer ago than this, and operations and runs of that time. The number of
--- versions that were removed.
-CREATE FUNCTION {s}.yuba_prune(p_age interval) RETURNS bigint LANGUAGE plpgsql AS $f$
+-- Removes earlier versions of rows that were replaced longer ago than this, and operations, runs and replaced states of that time, of
+-- one workspace or of all. The number of versions that were removed.
+CREATE FUNCTION {s}.yuba_prune(p_age interval, p_workspace bigint DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql AS $f$
 DECLARE
     ws record;
     removed bigint;
     total bigint := 0;
 BEGIN
     FOR ws IN
-        SELECT w.id, (SELECT max(c.revision) FROM {s}.yuba_commits c
+        SELECT w.id, w.state_table, w.name, (SELECT max(c.revision) FROM {s}.yuba_commits c
                       WHERE c.workspace = w.id AND c.committed < clock_timestamp() - p_age) AS horizon
-        FROM {s}.yuba_workspaces w
+        FROM {s}.yuba_workspaces w WHERE p_workspace IS NULL OR w.id = p_workspace
     LOOP
+        PERFORM FROM {s}.yuba_workspaces w WHERE w.id = ws.id FOR UPDATE;
+        UPDATE {s}.yuba_runs r SET ended = clock_timestamp(), outcome = 'lost'
+            WHERE r.workspace = ws.id AND r.ended IS NULL AND r.started < clock_timestamp() - p_age
+                AND NOT {s}.yuba_alive(r.process, r.session_key);
+        DELETE FROM {s}.yuba_locks l USING {s}.yuba_runs r WHERE l.workspace = ws.id AND r.id = l.run AND r.ended IS NOT NULL;
+        DELETE FROM {s}.yuba_replaced_states d
+            WHERE d.state_table = ws.state_table AND d.name = ws.name AND d.replaced < clock_timestamp() - p_age;
         CONTINUE WHEN ws.horizon IS NULL;
         UPDATE {s}.yuba_workspaces w SET pruned = greatest(w.pruned, ws.horizon) WHERE w.id = ws.id;
         DELETE FROM {s}.yuba_history h WHERE h.workspace = ws.id AND h.ended <= ws.horizon;
@@ -606,14 +628,31 @@ BEGIN
         DELETE FROM {s}.yuba_output_history h WHERE h.workspace = ws.id AND h.ended <= ws.horizon;
         GET DIAGNOSTICS removed = ROW_COUNT;
         total := total + removed;
+        DELETE FROM {s}.yuba_check_history h WHERE h.workspace = ws.id AND h.ended <= ws.horizon;
+        GET DIAGNOSTICS removed = ROW_COUNT;
+        total := total + removed;
         DELETE FROM {s}.yuba_commits c WHERE c.workspace = ws.id AND c.revision < ws.horizon
             AND NOT EXISTS (SELECT FROM {s}.yuba_objects o WHERE o.workspace = ws.id AND o.version = c.revision)
-            AND NOT EXISTS (SELECT FROM {s}.yuba_outputs o WHERE o.workspace = ws.id AND o.version = c.revision);
+            AND NOT EXISTS (SELECT FROM {s}.yuba_outputs o WHERE o.workspace = ws.id AND o.version = c.revision)
+            AND NOT EXISTS (SELECT FROM {s}.yuba_history h WHERE h.workspace = ws.id AND h.version = c.revision);
         DELETE FROM {s}.yuba_runs r WHERE r.workspace = ws.id AND r.ended < clock_timestamp() - p_age
             AND r.id NOT IN (SELECT o.run FROM {s}.yuba_objects o WHERE o.workspace = ws.id)
-            AND r.id NOT IN (SELECT o.run FROM {s}.yuba_outputs o WHERE o.workspace = ws.id);
+            AND r.id NOT IN (SELECT o.run FROM {s}.yuba_outputs o WHERE o.workspace = ws.id)
+            AND r.id NOT IN (SELECT h.run FROM {s}.yuba_history h WHERE h.workspace = ws.id);
     END LOOP;
     RETURN total;
+END
+$f$;
+
+-- Prunes a workspace if that has not happened for a day.
+CREATE FUNCTION {s}.yuba_retain(p_version integer, p_workspace bigint, p_days integer) RETURNS void LANGUAGE plpgsql AS $f$
+BEGIN
+    PERFORM {s}.yuba_check(p_version);
+    UPDATE {s}.yuba_workspaces w SET pruned_at = clock_timestamp()
+        WHERE w.id = p_workspace AND coalesce(w.pruned_at < clock_timestamp() - interval '1 day', true);
+    IF FOUND THEN
+        PERFORM {s}.yuba_prune(make_interval(days => p_days), p_workspace);
+    END IF;
 END
 $f$;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use yuba_addrs::AbsResourceInstance;
 use yuba_state::{RowKey, State};
 use yuba_syntax::Diagnostics;
 
@@ -14,7 +15,8 @@ use super::changes::{Changes, Committed, First, Head, OperationColumns};
 use super::locks::{LockColumns, Locked, Request};
 use super::reading::{ReadFailure, Snapshot};
 use super::running::Running;
-use super::{MARKER, POOLED, Rows, marker};
+use super::sealing::Seal;
+use super::{MARKER, POOLED, Rows, marker, schema};
 use crate::diagnostics;
 use crate::encryption::Sealing;
 use crate::files::StateFiles;
@@ -25,9 +27,10 @@ use crate::kinds::pg::session::Session;
 use crate::kit::store::{LockId, StoreError, StoreErrorKind, UnlockRefusal};
 use crate::lock::{LockHolder, LockRefusal};
 use crate::store::{
-    LockOutcome, Reading, Reservation, Saved, StatePart, StateSelector, StateStore, SuccessorCheck, WayBack, compared,
-    number, pushed,
+    LockOutcome, ObjectVersion, Reading, Reservation, Saved, StatePart, StateSelector, StateStore, SuccessorCheck,
+    WayBack, compared, number, pushed,
 };
+use crate::timestamp::UtcTime;
 use crate::workspace::DEFAULT_WORKSPACE;
 
 /// The longest wait for one run that has locks.
@@ -275,7 +278,7 @@ impl RowState {
         operations: &OperationColumns,
         takeover: Takeover,
     ) -> Result<Committed, SaveFailure> {
-        let changes = Changes::of(keys, state, self.sealing.as_ref()).map_err(SaveFailure::Content)?;
+        let changes = Changes::of(keys, state, self.seal()).map_err(SaveFailure::Content)?;
         let is_first = !self.exists && (numbering.creates || !changes.is_empty());
         let lineage = (is_first || numbering.lineage).then(|| state.lineage.to_string());
         if changes.is_empty() && operations.is_empty() && lineage.is_none() {
@@ -378,13 +381,26 @@ impl RowState {
         }
     }
 
+    /// The encryption of the rows of this state.
+    fn seal(&self) -> Seal<'_> {
+        let table = &self.rows.pg.layout.table_name;
+        Seal { sealing: self.sealing.as_ref(), table, workspace: &self.workspace }
+    }
+
     fn snapshot_of(&mut self) -> Result<Snapshot, Diagnostics> {
+        self.reading(|state, session| state.rows.read(session, &state.workspace, state.seal()))
+    }
+
+    /// Reads from the database, and repeats it while its failure may pass.
+    fn reading<T>(
+        &mut self,
+        mut read: impl FnMut(&RowState, &Session) -> Result<T, ReadFailure>,
+    ) -> Result<T, Diagnostics> {
         let mut content = None;
-        let workspace = self.workspace.clone();
         let read = self.retrying(|state| {
             let session = state.session()?;
-            match state.rows.read(&session, &workspace, state.sealing.as_ref()) {
-                Ok(snapshot) => Ok(Some(snapshot)),
+            match read(state, &session) {
+                Ok(found) => Ok(Some(found)),
                 Err(ReadFailure::Server(error)) => Err(error),
                 Err(ReadFailure::Content(problems)) => {
                     content = Some(problems);
@@ -393,7 +409,7 @@ impl RowState {
             }
         });
         match read {
-            Ok(Some(snapshot)) => Ok(snapshot),
+            Ok(Some(found)) => Ok(found),
             Ok(None) => Err(content.unwrap_or_default()),
             Err(error) => {
                 Err(diagnostics::store_not_read(&self.location, &self.rows.failed("read the state on", &error)).into())
@@ -532,7 +548,10 @@ impl StateStore for RowState {
         let id = LockId(run.holder.id);
         let session = self.session.clone().filter(|session| !session.is_closed());
         let ended = match session {
-            Some(session) => self.rows.end_run(&session, &id.0, "done"),
+            Some(session) => {
+                self.retain(&session);
+                self.rows.end_run(&session, &id.0, "done")
+            }
             // The run ends with its session, in any case.
             None => self.rows.with_session(|session| self.rows.end_run(session, &id.0, "done")),
         };
@@ -614,6 +633,15 @@ impl StateStore for RowState {
         Ok(Reading { state: self.known.clone().flatten(), diagnostics, recovered })
     }
 
+    fn at(&mut self, time: UtcTime) -> Option<Result<Option<State>, Diagnostics>> {
+        Some(self.reading(|state, session| state.rows.read_at(session, time, state.seal())))
+    }
+
+    fn history(&mut self, addr: &AbsResourceInstance) -> Option<Result<Vec<ObjectVersion>, Diagnostics>> {
+        let address = addr.to_string();
+        Some(self.reading(|state, session| state.rows.versions(session, &address, state.seal())))
+    }
+
     fn write(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
         self.ensure_known()?;
         let known = self.known.as_ref().and_then(Option::as_ref);
@@ -692,6 +720,17 @@ impl RowState {
         self.has_locks = false;
         // The session of a run is its own.
         self.session = None;
+    }
+
+    /// Removes old history, as `history_days` says. Its failure changes nothing for the run.
+    fn retain(&self, session: &Session) {
+        let (Some(days), Some(id)) = (self.rows.history_days, self.id) else { return };
+        let statement = format!("SELECT {}.yuba_retain($1, $2, $3)", self.rows.schema);
+        let retained =
+            session.query(&statement, &[(&schema::version(), Type::INT4), (&id, Type::INT8), (&days, Type::INT4)]);
+        if let Err(error) = retained {
+            tracing::warn!(reason = error.reason(), "history that is older than history_days was not removed");
+        }
     }
 
     /// Ends a run that has got no locks.
