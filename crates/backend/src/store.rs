@@ -1,11 +1,11 @@
 //! The interface of all backends: workspaces, each with a store for its state.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ecow::EcoString;
 use yuba_addrs::{AbsResource, AbsResourceInstance, ConfigResource};
-use yuba_state::State;
+use yuba_state::{Output, State};
 use yuba_syntax::Diagnostics;
 
 use crate::journal::{Journal, Recovered};
@@ -83,6 +83,10 @@ pub trait StateStore: Send {
     /// Reads the state. What an interrupted run has left is taken into account, and put in order on disk when this store
     /// has the lock.
     fn read(&mut self) -> Result<Reading, Diagnostics>;
+    /// The outputs of the state, for another configuration. None if the state does not exist.
+    fn outputs(&mut self) -> Result<Option<BTreeMap<EcoString, Output>>, Diagnostics> {
+        Ok(self.read()?.state.map(|state| state.outputs))
+    }
     /// The state as it was at a time, where the store has a history. The inner value is none before the first commit.
     fn at(&mut self, _time: UtcTime) -> Option<Result<Option<State>, Diagnostics>> {
         None

@@ -1,6 +1,8 @@
 //! `backend "pg" { layout = "resources" }` on PostgreSQL: what is particular to it, bad input, and a model of concurrent runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
@@ -41,6 +43,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("history is removed after history_days", history_is_removed_by_runs),
         ("each role can do its part", roles_can_do_their_part),
         ("an estate is listed", an_estate_is_listed),
+        ("outputs are read alone", outputs_are_read_alone),
+        ("a statement timeout of a commit loses nothing", a_timeout_of_a_commit_loses_nothing),
+        ("a pooler that changes sessions is refused", a_pooler_is_refused),
         ("two runs begin a state at the same time", two_runs_begin_a_state),
         ("results without a database are saved by the next command", results_without_a_database),
         ("tables of a newer version are refused", newer_tables_are_refused),
@@ -357,6 +362,130 @@ fn an_estate_is_listed(pg: &Pg) {
     let last = listed[2].last.as_ref().expect("it has operations");
     assert_eq!((last.address.as_str(), last.result.as_str()), ("terraform_data.r[77]", "unknown"));
     drop(holder);
+}
+
+fn outputs_are_read_alone(pg: &Pg) {
+    let name = unique("outputs");
+    let machine = Machine::new(pg, &name);
+    assert!(machine.open("default").outputs().unwrap_or_else(|problems| panic!("{problems:?}")).is_none());
+    let mut store = locked(&machine, "default");
+    let mut state = read(store.as_mut());
+    state.apply(edit(1));
+    let line = r#"{"edit":"set_output","name":"o","output":{"value":"v","type":"string","sensitive":true}}"#;
+    state.apply(Edit::from_json_line(line).expect("it is well-formed"));
+    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    // Nobody reads objects here, so it does not matter that they cannot be read.
+    sql(pg, &format!("update \"{name}\".yuba_objects set object = '[]'"));
+    let outputs = machine.open("default").outputs().unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert_eq!(outputs.expect("it exists"), state.outputs);
+}
+
+fn a_timeout_of_a_commit_loses_nothing(pg: &Pg) {
+    let name = unique("commit_timeout");
+    let direct = Machine::new(pg, &name);
+    add(&direct, "default", 1);
+    let url = format!(
+        "{}&options=-cstatement_timeout%3D400",
+        pg.arguments(&name)["conn_str"].as_str().expect("it is a string")
+    );
+    let limited = With(pg, serde_json::json!({ "conn_str": url }));
+    let machine = Machine::new(&limited, &name);
+    let mut store = locked(&machine, "default");
+    let mut state = read(store.as_mut());
+    let mut journal = store.journal(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    sql(
+        pg,
+        &format!(
+            "set search_path = \"{name}\"; create function slow() returns trigger language plpgsql as \
+             $f$ begin perform pg_sleep(3); return new; end $f$; \
+             create trigger slow before insert on yuba_objects for each row execute function \"{name}\".slow()"
+        ),
+    );
+    journal.append(&[edit(2)]);
+    let problems = journal.flush().expect_err("the statement takes too long");
+    let problem = problems.iter().next().expect("there is one");
+    assert_eq!(problem.code.id, "pg-saved-on-this-machine-only");
+    assert!(problem.explanation().contains("Raise statement_timeout"), "{problems:?}");
+    drop(journal);
+    drop(store);
+    assert_eq!(numbers(Some(&read(direct.open("default").as_mut()))), [1]);
+    sql(pg, &format!("drop function \"{name}\".slow() cascade"));
+    let next = machine.restarted(&limited, &name);
+    assert_eq!(numbers(Some(&read(locked(&next, "default").as_mut()))), [1, 2]);
+}
+
+/// A pooler that gives each transaction the next of three sessions.
+struct Pooler<'p> {
+    pg: &'p Pg,
+    port: u16,
+}
+
+impl<'p> Pooler<'p> {
+    fn start(pg: &'p Pg) -> Pooler<'p> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+        let (port, server) = (listener.local_addr().expect("it is bound").port(), pg.server.port());
+        // The thread ends with the process.
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                std::thread::spawn(move || pool(client, server));
+            }
+        });
+        Pooler { pg, port }
+    }
+}
+
+/// Serves a client. Transactions take turns on three sessions.
+fn pool(mut client: TcpStream, server: u16) {
+    let mut sessions = [(); 3].map(|()| TcpStream::connect(("127.0.0.1", server)).expect("the server runs"));
+    let mut buffer = vec![0; 1 << 16];
+    let (mut turn, mut is_started) = (0, false);
+    while let Ok(length @ 1..) = client.read(&mut buffer) {
+        let request = buffer[..length].to_vec();
+        let to: &[usize] = if is_started { &[turn] } else { &[1, 2, 0] };
+        let mut status = b'I';
+        for session in to {
+            if sessions[*session].write_all(&request).is_err() {
+                return;
+            }
+            let mut response = Vec::new();
+            while !(response.len() >= 6 && response[response.len() - 6..].starts_with(&[b'Z', 0, 0, 0, 5])) {
+                match sessions[*session].read(&mut buffer) {
+                    Ok(length @ 1..) => response.extend_from_slice(&buffer[..length]),
+                    _ => return,
+                }
+            }
+            status = response[response.len() - 1];
+            if *session == turn && client.write_all(&response).is_err() {
+                return;
+            }
+        }
+        is_started = true;
+        if status == b'I' {
+            turn = (turn + 1) % sessions.len();
+        }
+    }
+}
+
+impl Subject for Pooler<'_> {
+    fn kind(&self) -> &'static str {
+        "pg"
+    }
+    fn arguments(&self, state: &str) -> serde_json::Value {
+        let mut arguments = self.pg.arguments(state);
+        arguments["conn_str"] = format!("postgres://tofu@127.0.0.1:{}/{DATABASE}?sslmode=disable", self.port).into();
+        arguments
+    }
+}
+
+fn a_pooler_is_refused(pg: &Pg) {
+    let name = unique("pooled");
+    add(&Machine::new(pg, &name), "default", 1);
+    let machine = Machine::new(&Pooler::start(pg), &name);
+    // Reading needs no session.
+    assert_eq!(numbers(Some(&read(machine.open("default").as_mut()))), [1]);
+    let refusal = machine.open("default").try_lock(machine.holder()).expect_err("locks do not hold");
+    assert!(format!("{refusal:?}").contains("PgBouncer"), "{refusal:?}");
+    assert_eq!(sql(pg, &format!("select count(*) from \"{name}\".yuba_locks")), "0");
 }
 
 /// Ends the session of the only run that has not ended.

@@ -11,8 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use yuba_backend::Reservation;
 use yuba_backend::kit::Retries;
+use yuba_backend::{LockRefusal, Reservation};
 
 use crate::pg::{DATABASE, Pg};
 use crate::pg_rows::{Model, OBJECTS, count, counted, next, one_run, part};
@@ -362,11 +362,22 @@ fn saved_plan(machine: &Machine, model: &Model, random: &mut u64) -> Option<Rese
     let mut planner = machine.backend().existing("default").ok()?;
     let planned = planner.read().ok()?.state?;
     let since = planner.snapshot();
+    // Other runs go on while the plan is a file.
+    for _ in 0..next(random) % 6 {
+        planner.read().ok()?;
+    }
     drop(planner);
     let mut store = machine.backend().existing("default").ok()?;
     store.try_lock_part(machine.holder(), Duration::ZERO).ok()?;
     let mut state = store.read().ok()?.state?;
-    let reserved = store.reserve(since, &part(&[&source_name], &[&target_name])).ok()?;
+    let mut attempts = 0;
+    let reserved = loop {
+        match store.reserve(since, &part(&[&source_name], &[&target_name])) {
+            Ok(reserved) => break reserved,
+            Err(LockRefusal::Held { .. }) if attempts < 40 => attempts += 1,
+            Err(_) => return None,
+        }
+    };
     if reserved != Reservation::Held {
         let _ = store.unlock();
         return Some(reserved);

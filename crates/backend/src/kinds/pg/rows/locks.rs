@@ -153,7 +153,8 @@ impl Rows {
                 (&wanted.exclusive, Type::BOOL_ARRAY),
             ],
         )?;
-        let (mut held, mut stale): (BTreeMap<String, Vec<String>>, Option<Option<Vec<String>>>) = Default::default();
+        let mut held: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let (mut stale, mut is_pruned) = (Vec::new(), false);
         for row in &rows {
             let (outcome, run, address) = (text(row, 0)?, text(row, 1)?, text(row, 2)?);
             match outcome {
@@ -161,22 +162,18 @@ impl Rows {
                     let addresses = held.entry(run.to_owned()).or_default();
                     addresses.extend((!address.is_empty()).then(|| address.to_owned()));
                 }
-                "stale" => {
-                    let addresses = stale.get_or_insert_with(|| Some(Vec::new()));
-                    addresses.get_or_insert_default().push(address.to_owned());
-                }
-                "pruned" => stale = Some(None),
+                "stale" => stale.push(address.to_owned()),
+                "pruned" => is_pruned = true,
                 _ => {}
             }
         }
         held.values_mut().for_each(|addresses| addresses.sort());
-        Ok(match stale {
+        stale.sort();
+        Ok(match (is_pruned, stale.is_empty()) {
             _ if !held.is_empty() => Locked::Held(held),
-            Some(mut addresses) => {
-                addresses.iter_mut().for_each(|addresses| addresses.sort());
-                Locked::Stale(addresses)
-            }
-            None => Locked::Taken,
+            (true, _) => Locked::Stale(None),
+            (false, false) => Locked::Stale(Some(stale)),
+            (false, true) => Locked::Taken,
         })
     }
 

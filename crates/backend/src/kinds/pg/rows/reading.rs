@@ -1,8 +1,11 @@
 //! Reading a state from its rows, in one snapshot.
 
+use std::collections::BTreeMap;
+
+use ecow::EcoString;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
-use yuba_state::{ObjectRow, OutputRow, ResourceRow, RowReader, State};
+use yuba_state::{ObjectRow, Output, OutputRow, ResourceRow, RowReader, State};
 use yuba_syntax::Diagnostics;
 
 use super::sealing::{Seal, object_parts, output_parts};
@@ -160,7 +163,45 @@ impl Rows {
         Ok(())
     }
 
+    /// The outputs of a state. None if it does not exist.
+    pub(super) fn read_outputs_of(
+        &self,
+        session: &Session,
+        seal: Seal<'_>,
+    ) -> Result<Option<BTreeMap<EcoString, Output>>, ReadFailure> {
+        self.in_snapshot(session, || {
+            let statement = format!(
+                "SELECT id FROM {}.yuba_workspaces WHERE state_table = $1 AND name = $2 AND lineage IS NOT NULL",
+                self.schema
+            );
+            let rows = session.query(&statement, &[(&seal.table, Type::TEXT), (&seal.workspace, Type::TEXT)])?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            let mut reader = RowReader::default();
+            self.read_outputs(session, (field(row, 0)?, Moment::Now), &mut reader, seal)?;
+            let (state, _) = reader.finish("", 0).map_err(ReadFailure::Content)?;
+            Ok(Some(state.outputs))
+        })
+    }
+
     pub(super) fn read_others(
+        &self,
+        session: &Session,
+        (id, moment): (i64, Moment),
+        reader: &mut RowReader,
+        seal: Seal<'_>,
+    ) -> Result<(), ReadFailure> {
+        self.read_outputs(session, (id, moment), reader, seal)?;
+        let checks = format!(
+            "SELECT result::text FROM {} WHERE workspace = $1 ORDER BY position, config COLLATE \"C\"",
+            self.rows_at(moment, ("yuba_checks", "yuba_check_history"), "workspace, config, position, result")
+        );
+        for row in session.query(&checks, &[(&id, Type::INT8)])? {
+            reader.check(text(&row, 0)?).map_err(ReadFailure::Content)?;
+        }
+        Ok(())
+    }
+
+    fn read_outputs(
         &self,
         session: &Session,
         (id, moment): (i64, Moment),
@@ -182,13 +223,6 @@ impl Rows {
             };
             output.value = seal.unseal(&output_parts(&output), text(&row, 1)?)?;
             reader.output(&output);
-        }
-        let checks = format!(
-            "SELECT result::text FROM {} WHERE workspace = $1 ORDER BY position, config COLLATE \"C\"",
-            self.rows_at(moment, ("yuba_checks", "yuba_check_history"), "workspace, config, position, result")
-        );
-        for row in session.query(&checks, &[(&id, Type::INT8)])? {
-            reader.check(text(&row, 0)?).map_err(ReadFailure::Content)?;
         }
         Ok(())
     }

@@ -24,6 +24,9 @@ pub(super) fn newer(schema: &str, version: i32) -> PgError {
     ))
 }
 
+/// The oldest version of PostgreSQL that has what the tables use.
+const OLDEST: u32 = 14;
+
 /// The lock of a migration: the characters `yuba`.
 const MIGRATION_LOCK: i64 = 0x7975_6261;
 
@@ -55,6 +58,17 @@ impl Rows {
     }
 
     fn migrate(&self, session: &Session) -> Result<(), PgError> {
+        let server: String = session.value("SHOW server_version", &[])?;
+        if server
+            .split('.')
+            .next()
+            .and_then(|major| major.trim().parse::<u32>().ok())
+            .is_some_and(|major| major < OLDEST)
+        {
+            return Err(PgError::Refused(format!(
+                "layout = \"resources\" requires PostgreSQL {OLDEST} or later, and the server has version {server}"
+            )));
+        }
         session.query(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"), &[])?;
         // Another process may have migrated while this one waited.
         let found = self.found(session)?;

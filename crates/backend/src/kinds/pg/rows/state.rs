@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ecow::EcoString;
 use yuba_addrs::AbsResourceInstance;
-use yuba_state::{RowKey, State};
+use yuba_state::{Output, RowKey, State};
 use yuba_syntax::Diagnostics;
 
 use tokio_postgres::types::Type;
@@ -91,7 +92,7 @@ pub(super) struct RowState {
     /// Whether the run has locks. It does not wait for further ones then.
     has_locks: bool,
     /// Lineage and serial of the state that a running apply continues.
-    started: Option<(ecow::EcoString, u64)>,
+    started: Option<(EcoString, u64)>,
 }
 
 impl RowState {
@@ -631,6 +632,10 @@ impl StateStore for RowState {
             recovered = Some(unsaved);
         }
         Ok(Reading { state: self.known.clone().flatten(), diagnostics, recovered })
+    }
+
+    fn outputs(&mut self) -> Result<Option<BTreeMap<EcoString, Output>>, Diagnostics> {
+        self.reading(|state, session| state.rows.read_outputs_of(session, state.seal()))
     }
 
     fn at(&mut self, time: UtcTime) -> Option<Result<Option<State>, Diagnostics>> {
