@@ -87,7 +87,7 @@ pub trait StateStore: Send {
     fn outputs(&mut self) -> Result<Option<BTreeMap<EcoString, Output>>, Diagnostics> {
         Ok(self.read()?.state.map(|state| state.outputs))
     }
-    /// The state as it was at a time, where the store has a history. The inner value is none before the first commit.
+    /// The state as it was at a time, where the store has a history. The state does not exist before the first commit.
     fn at(&mut self, _time: UtcTime) -> Option<Result<Option<State>, Diagnostics>> {
         None
     }

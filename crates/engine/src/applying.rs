@@ -68,12 +68,6 @@ enum Recorded {
     Unended,
 }
 
-impl Recorded {
-    fn of(operation: u32, ok: bool) -> Recorded {
-        if ok { Recorded::Succeeded(operation) } else { Recorded::Failed(operation) }
-    }
-}
-
 /// Further inputs of applying.
 pub struct ApplyDoors<'a> {
     /// Saves recorded edits.

@@ -176,11 +176,16 @@ fn respond(gate: &Gate, actor: usize, mut server: TcpStream, mut client: TcpStre
         // The server is ready for the next request.
         let is_whole = tail.len() == 6 && tail.starts_with(&[b'Z', 0, 0, 0, 5]);
         let is_deaf = *deaf.lock().expect("nothing panics while it is held");
-        if is_deaf && is_whole {
-            let _ = client.shutdown(Shutdown::Both);
-        }
         if is_whole {
-            gate.change(actor, |actor| actor.step = Step::Thinking);
+            // Before the actor can notice, and end.
+            gate.change(actor, |actor| {
+                if let Step::Waiting(_) = actor.step {
+                    actor.step = Step::Thinking;
+                }
+            });
+        }
+        if is_whole && is_deaf {
+            let _ = client.shutdown(Shutdown::Both);
         }
         if !is_deaf && client.write_all(&buffer[..length]).is_err() {
             break;
@@ -198,8 +203,12 @@ impl Drop for Ending<'_> {
     }
 }
 
+fn steps(actors: &[Actor]) -> Vec<Step> {
+    actors.iter().map(|actor| actor.step).collect()
+}
+
 /// Decides until all actors have ended. The number of decisions.
-fn schedule(gate: &Gate, random: &mut u64) -> usize {
+fn schedule(gate: &Gate, random: &mut u64, label: &str) -> usize {
     let begun = Instant::now();
     let mut decisions = 0;
     let mut actors = gate.actors();
@@ -214,7 +223,11 @@ fn schedule(gate: &Gate, random: &mut u64) -> usize {
             return decisions;
         }
         if !is_settled || asking.is_empty() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the actors wait for each other");
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{label}: the actors wait for each other: {:?}",
+                steps(&actors)
+            );
             let waited = gate.changed.wait_timeout(actors, Duration::from_millis(2));
             actors = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
             continue;
@@ -280,6 +293,7 @@ pub(crate) fn simulated_runs_follow_the_model(pg: &Pg) {
     let model: Model = Mutex::new((0..OBJECTS).map(|n| (n, (0, 0))).collect());
     let (mut decisions, mut planned) = (0, [0_u64; 2]);
     for round in 0..rounds {
+        let label = format!("seed {seed}, round {round}");
         let mut random = seed.wrapping_add(round).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let count = 2 + usize::try_from(next(&mut random) % 7).expect("it is small");
         let scripts: Vec<u64> = (0..count).map(|_| next(&mut random)).collect();
@@ -297,7 +311,7 @@ pub(crate) fn simulated_runs_follow_the_model(pg: &Pg) {
                     })
                 })
                 .collect();
-            decisions += schedule(&gate, &mut random);
+            decisions += schedule(&gate, &mut random, &label);
             for actor in actors {
                 match actor.join().expect("an actor has found no violation") {
                     Some(Reservation::Held) => planned[0] += 1,
@@ -306,9 +320,9 @@ pub(crate) fn simulated_runs_follow_the_model(pg: &Pg) {
                 }
             }
         });
-        check(&first, &model, &format!("seed {seed}, round {round}"));
+        check(&first, &model, &label);
         let violations = format!("select is_called from \"{name}\".violations");
-        assert_eq!(pg.server.sql(DATABASE, &violations), "f", "a write without its lock: seed {seed}, round {round}");
+        assert_eq!(pg.server.sql(DATABASE, &violations), "f", "{label}: a write without its lock");
     }
     println!("{rounds} rounds, {decisions} decisions, {planned:?} saved plans applied and refused");
 }

@@ -18,8 +18,8 @@ pub(crate) const COMMAND: Command = Command {
     name: "state history",
     synopsis: "Show earlier versions of a resource in the state",
     usage: "[options] ADDRESS",
-    about: "Shows when a resource instance was created, changed and removed in the state, by whom and from which commit, oldest \
-            first. Changes are names of attributes, without values. Requires the backend \"pg\" with layout = \"resources\".",
+    about: "Shows when a resource instance was created, changed and removed in the state, with user and commit, oldest first. \
+            Changes are names of attributes, without values. Requires the backend \"pg\" with layout = \"resources\".",
     flags: &[JSON, JSON_INTO, VAR, VAR_FILE],
     json: JsonForm::Messages,
     long_help: false,

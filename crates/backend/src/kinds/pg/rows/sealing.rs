@@ -1,5 +1,5 @@
-//! Contents of rows, encrypted one by one. The encrypted text starts with the row that it belongs to, so a content that someone has copied to
-//! another row is refused.
+//! Contents of rows, encrypted one by one. The encrypted text starts with the row that it belongs to, so a content that was copied
+//! to another row is refused.
 
 use std::borrow::Cow;
 

@@ -550,8 +550,9 @@ impl StateStore for RowState {
         let session = self.session.clone().filter(|session| !session.is_closed());
         let ended = match session {
             Some(session) => {
+                let ended = self.rows.end_run(&session, &id.0, "done");
                 self.retain(&session);
-                self.rows.end_run(&session, &id.0, "done")
+                ended
             }
             // The run ends with its session, in any case.
             None => self.rows.with_session(|session| self.rows.end_run(session, &id.0, "done")),
