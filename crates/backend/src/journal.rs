@@ -38,6 +38,10 @@ pub trait Journal: Send {
     fn begin(&mut self, operation: JournalOperation) -> OperationId;
     /// Records the end of an operation with all its edits; either all of them are recovered or none.
     fn finish(&mut self, operation: OperationId, edits: &[Edit]);
+    /// The same for an operation that has failed, or that did not begin. Journals that complete a state do not distinguish them.
+    fn fail(&mut self, operation: OperationId, edits: &[Edit]) {
+        self.finish(operation, edits);
+    }
     /// Notes edits that belong to no operation.
     fn append(&mut self, edits: &[Edit]);
     /// Gives all lines to the system: they survive the death of this process.

@@ -106,7 +106,12 @@ pub struct BackendEnvironment {
     pub retries: Retries,
     /// Interval at which a running apply checks that its lock still exists.
     pub lock_checks: Duration,
+    /// The commit of the configuration in its repository. Called by backends that record it.
+    pub source_commit: SourceCommit,
 }
+
+/// Finds the commit of a configuration.
+pub type SourceCommit = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// Interval of lock checks, unless a test sets another.
 const LOCK_CHECKS: Duration = Duration::from_secs(15);
@@ -157,6 +162,7 @@ impl BackendEnvironment {
             files: Arc::new(Disk),
             retries: Retries::default(),
             lock_checks: LOCK_CHECKS,
+            source_commit: Arc::new(|| None),
         }
     }
 

@@ -57,7 +57,7 @@ pub use local::{
 pub use lock::{LockHolder, LockRefusal};
 pub use process::{Alive, new_uuid};
 pub use store::{
-    Backend, LockOutcome, Reading, Reservation, Saved, StatePart, StateSelector, StateStore, SuccessorCheck, WayBack,
-    lock, lock_with,
+    Backend, EstateOperation, EstateWorkspace, LockOutcome, ObjectVersion, Reading, Reservation, Saved, StateCommit,
+    StatePart, StateSelector, StateStore, SuccessorCheck, WayBack, lock, lock_with,
 };
 pub use timestamp::UtcTime;

@@ -1,16 +1,17 @@
 //! The interface of all backends: workspaces, each with a store for its state.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ecow::EcoString;
 use yuba_addrs::{AbsResource, AbsResourceInstance, ConfigResource};
-use yuba_state::State;
+use yuba_state::{Output, State};
 use yuba_syntax::Diagnostics;
 
 use crate::journal::{Journal, Recovered};
 use crate::kit::workspaces::{Execution, Naming, StoredVariable, VersionMismatch, WorkspaceRemoval};
 use crate::lock::{LockHolder, LockRefusal, delays};
+use crate::timestamp::UtcTime;
 
 /// A backend that stores the states of workspaces.
 pub trait Backend {
@@ -36,6 +37,14 @@ pub trait Backend {
     fn version_mismatch(&self, _workspace: &str) -> Result<Option<VersionMismatch>, Diagnostics> {
         Ok(None)
     }
+    /// SQL that creates roles and grants what each of them needs, where the backend has such roles. Their names begin with `prefix`.
+    fn grants(&self, _prefix: Option<&str>) -> Option<String> {
+        None
+    }
+    /// All workspaces of all configurations in the same database, where the backend knows them.
+    fn estate(&self) -> Option<Result<Vec<EstateWorkspace>, Diagnostics>> {
+        None
+    }
     /// Values of variables of the root module that are stored with a workspace.
     fn variables(&self, _workspace: &str) -> Result<Vec<StoredVariable>, Diagnostics> {
         Ok(Vec::new())
@@ -52,10 +61,15 @@ pub trait StateStore: Send {
         self.try_lock(holder)
     }
     /// Locks what a plan reads and writes, all of it or nothing, for a run that was announced with [`StateStore::try_lock_part`], and
-    /// compares what it read with the present state. `since` is the snapshot that the plan was made from, if it is not the one that
+    /// compares what it read with the present state. Where others exclude it, the run loses the locks that it has. `since` is the snapshot that the plan was made from, if it is not the one that
     /// this store has read. A store that locks a state as a whole holds its lock already.
     fn reserve(&mut self, _since: Option<u64>, _part: &StatePart) -> Result<Reservation, LockRefusal> {
         Ok(Reservation::Held)
+    }
+    /// Waits until a run that has excluded the last request for locks has ended, for at most `limit`. Returns false at once where the
+    /// store does not know when that is.
+    fn wait_for_holder(&mut self, _limit: Duration) -> bool {
+        false
     }
     /// Number of the snapshot that was read, where a plan is stale only if a part that it has read changes. None where it is stale if
     /// anything has changed.
@@ -69,6 +83,18 @@ pub trait StateStore: Send {
     /// Reads the state. What an interrupted run has left is taken into account, and put in order on disk when this store
     /// has the lock.
     fn read(&mut self) -> Result<Reading, Diagnostics>;
+    /// The outputs of the state, for another configuration. None if the state does not exist.
+    fn outputs(&mut self) -> Result<Option<BTreeMap<EcoString, Output>>, Diagnostics> {
+        Ok(self.read()?.state.map(|state| state.outputs))
+    }
+    /// The state as it was at a time, where the store has a history. The state does not exist before the first commit.
+    fn at(&mut self, _time: UtcTime) -> Option<Result<Option<State>, Diagnostics>> {
+        None
+    }
+    /// Stored versions of the objects of an instance, oldest first, where the store has a history.
+    fn history(&mut self, _addr: &AbsResourceInstance) -> Option<Result<Vec<ObjectVersion>, Diagnostics>> {
+        None
+    }
     /// Saves a state. Lineage and serial are set: the serial goes up when the content has changed.
     fn write(&mut self, state: &mut State) -> Result<Saved, Diagnostics>;
     /// Saves a state with its own lineage and serial.
@@ -107,12 +133,81 @@ pub enum StateSelector {
     Output(EcoString),
 }
 
+/// A version of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectVersion {
+    /// The key of a deposed object.
+    pub deposed: Option<String>,
+    /// Whether it is tainted.
+    pub is_tainted: bool,
+    /// The object as a state file has it, as JSON.
+    pub object: String,
+    /// The commit that wrote it.
+    pub begin: StateCommit,
+    /// The commit that replaced or removed it.
+    pub end: Option<StateCommit>,
+}
+
+/// A commit of a state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateCommit {
+    /// Its number in the workspace.
+    pub revision: i64,
+    /// When it was made.
+    pub time: Option<UtcTime>,
+    /// `user@host`
+    pub who: String,
+    /// The operation of the run: `OperationTypeApply`.
+    pub operation: String,
+    /// The commit of the configuration.
+    pub source_commit: String,
+    /// The id of the run.
+    pub run: String,
+}
+
+/// A workspace of any configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EstateWorkspace {
+    /// The schema of the database.
+    pub schema: String,
+    /// The table in it.
+    pub table: String,
+    /// The name.
+    pub workspace: String,
+    /// The serial of its state.
+    pub serial: u64,
+    /// Number of objects.
+    pub objects: i64,
+    /// Number of outputs.
+    pub outputs: i64,
+    /// Number of locks.
+    pub locks: i64,
+    /// The operation that began last.
+    pub last: Option<EstateOperation>,
+}
+
+/// An operation on an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EstateOperation {
+    /// The address of the object.
+    pub address: String,
+    /// Names of the actions.
+    pub action: String,
+    /// When it began.
+    pub started: Option<UtcTime>,
+    /// `finished`, `failed`, `running` or `unknown`.
+    pub result: String,
+    /// `user@host`
+    pub who: String,
+}
+
 /// Whether the parts of a state that a plan reads and writes are locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reservation {
     /// They are, and they are what the plan has read.
     Held,
-    /// They are not: other runs have changed these objects after the plan has read them.
+    /// Other runs have changed these objects after the plan has read them. They are locked for a plan that is made again. Without
+    /// addresses, the store does not know which objects have changed.
     Stale(Vec<String>),
 }
 

@@ -8,6 +8,7 @@ mod completion;
 mod console;
 mod doctor;
 mod drift;
+mod estate;
 mod explain;
 mod fmt;
 mod force_unlock;
@@ -84,6 +85,8 @@ impl Command {
             "drift",
             "providers schema",
             "metadata functions",
+            "estate list",
+            "state history",
             "state list",
             "state query",
         ];
@@ -102,6 +105,8 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &plan::DESTROY_COMMAND,
     &doctor::COMMAND,
     &drift::COMMAND,
+    &estate::GROUP,
+    &estate::list::COMMAND,
     &explain::COMMAND,
     &fmt::COMMAND,
     &force_unlock::COMMAND,
@@ -123,8 +128,11 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &plan::REFRESH_COMMAND,
     &show::COMMAND,
     &state::GROUP,
+    &state::at::COMMAND,
+    &state::history::COMMAND,
     &state::list::COMMAND,
     &state::mv::COMMAND,
+    &state::pg_grants::COMMAND,
     &state::pull::COMMAND,
     &state::push::COMMAND,
     &state::query::COMMAND,

@@ -18,6 +18,10 @@ yuba_syntax::catalogue! {
     UNEXPECTED_ARGUMENT = error "unexpected-argument", "Unexpected argument";
     /// A command has fewer or more arguments than it requires.
     ARGUMENT_COUNT_INVALID = error "argument-count-invalid", "Invalid number of arguments";
+    /// The argument of `state at` is not a time.
+    TIME_INVALID = error "time-invalid", "Invalid time";
+    /// The flag `-prefix` of `state pg-grants` cannot begin the name of a role.
+    ROLE_PREFIX_INVALID = error "role-prefix-invalid", "Invalid role prefix";
     /// Two flags of a command exclude each other.
     OUTPUT_FORMATS_CONFLICT = error "output-formats-conflict", "Invalid output format";
     /// `-format` names an output format that does not exist.
@@ -171,6 +175,17 @@ pub(crate) fn one_host_expected() -> Diagnostic {
 /// Another number of arguments than the command requires: `one argument: the path of a state file`.
 pub(crate) fn argument_count(required: &str) -> Diagnostic {
     Diagnostic::new(&ARGUMENT_COUNT_INVALID, format!("This command requires {required}."))
+}
+
+pub(crate) fn time_invalid(given: &str) -> Diagnostic {
+    let detail =
+        format!("\"{given}\" is not a time in RFC 3339, like 2026-01-31T12:00:00Z or 2026-01-31T13:00:00+01:00.");
+    Diagnostic::new(&TIME_INVALID, detail)
+}
+
+pub(crate) fn role_prefix_invalid(given: &str) -> Diagnostic {
+    let detail = format!("-prefix is \"{given}\". Use letters, digits, \"_\" and \"-\".");
+    Diagnostic::new(&ROLE_PREFIX_INVALID, detail)
 }
 
 pub(crate) fn lock_id_expected() -> Diagnostic {

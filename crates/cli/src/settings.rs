@@ -98,7 +98,9 @@ fn provider_settings(
     hosts: Arc<Hosts>,
     telemetry: &Telemetry,
 ) -> ProviderSettings {
-    let backends = BackendEnvironment::new(environment.clone(), data_dir).with_services(hosts.services());
+    let mut backends = BackendEnvironment::new(environment.clone(), data_dir).with_services(hosts.services());
+    backends.source_commit =
+        Arc::new(|| std::env::current_dir().ok().and_then(|directory| yuba_session::source_commit(&directory)));
     let mut settings = ProviderSettings::new(data_dir);
     settings.backends = Arc::new(Backends::new(backends));
     settings.plugins.environment = environment.clone();

@@ -44,6 +44,10 @@ pub trait Recorder {
     fn begin(&mut self, addr: &str, action: Action) -> u64;
     /// An operation has ended, with these edits: all of them or none are saved.
     fn finish(&mut self, operation: u64, edits: &[Edit]);
+    /// The same for an operation that has failed, or that did not begin.
+    fn fail(&mut self, operation: u64, edits: &[Edit]) {
+        self.finish(operation, edits);
+    }
     /// Edits that belong to no operation.
     fn append(&mut self, edits: &[Edit]);
     /// Everything so far survives the death of this process.
@@ -54,6 +58,14 @@ pub trait Recorder {
     fn due(&self) -> bool;
     /// The state as it is now may be saved as a whole.
     fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics>;
+}
+
+/// Edits of an operation, or of none that ends with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recorded {
+    Succeeded(u32),
+    Failed(u32),
+    Unended,
 }
 
 /// Further inputs of applying.
@@ -144,6 +156,8 @@ pub(crate) struct Applier<'a> {
     canceled: bool,
     /// Results could not be saved: no new operations begin.
     broken: bool,
+    /// Operations whose results could not be saved after that, with the reason.
+    unsaved: Option<(Diagnostics, Vec<EcoString>)>,
 }
 
 /// Applies a plan.
@@ -211,6 +225,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         cut_short: false,
         canceled: false,
         broken: false,
+        unsaved: None,
     };
     applier.left_alone = left_alone(plan, &targets, |resource| {
         let module = tree.find(&resource.module.module())?;
@@ -273,7 +288,7 @@ impl<'a> Steps<'a> for Applier<'a> {
             && let Some(key) = self.deposed.get(&position).cloned()
         {
             let edit = Edit::Depose { addr: change.addr.clone(), key };
-            self.record(None, vec![edit]);
+            self.record(Recorded::Unended, vec![edit]);
         }
         match self.doors.recorder.hand_over() {
             Ok(()) => true,
@@ -285,7 +300,7 @@ impl<'a> Steps<'a> for Applier<'a> {
                     _ => None,
                 };
                 let edit = key.map(|key| Edit::Restore { addr: change.addr.clone(), key });
-                self.record(Some(number), edit.into_iter().collect());
+                self.record(Recorded::Failed(number), edit.into_iter().collect());
                 false
             }
         }
@@ -409,16 +424,24 @@ impl<'a> Applier<'a> {
         });
         let edits: Vec<Edit> = edits.collect();
         if !edits.is_empty() {
-            self.record(None, edits);
+            self.record(Recorded::Unended, edits);
         }
     }
 
     /// Applies edits and records them, as the result of an operation if there is one.
-    fn record(&mut self, operation: Option<u32>, edits: Vec<Edit>) {
-        let known = operation.and_then(|at| self.operations[at as usize].2.take());
-        match known {
-            Some(operation) => self.doors.recorder.finish(operation, &edits),
-            None => self.doors.recorder.append(&edits),
+    fn record(&mut self, recorded: Recorded, edits: Vec<Edit>) {
+        let mut known = |at: u32| self.operations[at as usize].2.take();
+        let recorder = &mut *self.doors.recorder;
+        match recorded {
+            Recorded::Succeeded(at) => match known(at) {
+                Some(operation) => recorder.finish(operation, &edits),
+                None => recorder.append(&edits),
+            },
+            Recorded::Failed(at) => match known(at) {
+                Some(operation) => recorder.fail(operation, &edits),
+                None => recorder.append(&edits),
+            },
+            Recorded::Unended => recorder.append(&edits),
         }
         for edit in edits {
             self.state.apply(edit);
@@ -438,7 +461,11 @@ impl<'a> Applier<'a> {
         let mut events = self.untold.take();
         if let Err(found) = flushed {
             let lost: Vec<EcoString> = events.iter_mut().filter_map(unkept).collect();
-            self.not_kept(unrecorded(found, &lost));
+            match self.broken {
+                false => self.not_kept(unrecorded(found, &lost)),
+                true if lost.is_empty() => {}
+                true => self.unsaved.get_or_insert_with(|| (found, Vec::new())).1.extend(lost),
+            }
         }
         for event in events {
             (self.listener)(event);
@@ -534,7 +561,7 @@ impl<'a> Applier<'a> {
         }
         let checks = self.walk.checks.results();
         edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));
-        self.record(None, edits);
+        self.record(Recorded::Unended, edits);
     }
 
     /// Outputs that were known while planning stay, whatever the outcome of the objects they come from.
@@ -548,7 +575,7 @@ impl<'a> Applier<'a> {
                 edits.push(Edit::SetOutput { name: change.name.clone(), output: kept_output(declared, value) });
             }
         }
-        self.record(None, edits);
+        self.record(Recorded::Unended, edits);
     }
 
     /// In a refresh-only run, outputs are as planned.
@@ -565,7 +592,7 @@ impl<'a> Applier<'a> {
         }
         let checks = self.plan.checks.clone();
         edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));
-        self.record(None, edits);
+        self.record(Recorded::Unended, edits);
         let broken = self.broken_outputs();
         self.walk.tell(broken);
         let failed = self.failed_checks();
@@ -611,6 +638,9 @@ impl<'a> Applier<'a> {
 
     fn finish(mut self) -> ApplyOutcome {
         self.flush();
+        if let Some((found, lost)) = self.unsaved.take() {
+            self.walk.tell(unrecorded(found, &lost));
+        }
         let mut problems = self.walk.take_problems();
         let is_halted = self.cut_short || !self.tainted.is_empty();
         if self.walk.context.interrupt.is_raised() && is_halted && !self.canceled {

@@ -484,7 +484,7 @@ pub(crate) fn list(out: &mut EcoString, items: &[EcoString]) {
 
 /// Operations that ended, but whose results could not be saved, added to the diagnostic that says why.
 pub(crate) fn with_unsaved_operations(mut problem: Diagnostic, lost: &[EcoString]) -> Diagnostic {
-    problem.detail.push_str("\n\nThese operations ended, but their results are not in the journal:");
+    problem.detail.push_str("\n\nThese operations ended, but the storage of the state does not have their results:");
     list(&mut problem.detail, lost);
     problem
 }

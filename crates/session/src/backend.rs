@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use yuba_addrs::AbsResourceInstance;
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
     Backend, BackendConfiguration, CLOUD, Execution, LastResort, LocalBackend, LocalSettings, LockHolder, ReadAhead,
@@ -20,8 +21,9 @@ use crate::initialized;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::module_install::Missing;
 use crate::project::Project;
+use crate::state::ObjectChange;
 
-pub use yuba_backend::{BackendEnvironment, Backends, Reservation, SuccessorCheck};
+pub use yuba_backend::{BackendEnvironment, Backends, EstateWorkspace, Reservation, SuccessorCheck, UtcTime};
 
 pub use locking::LockWait;
 
@@ -428,6 +430,37 @@ impl StateLocation {
             Storage::Store(store) if !store.has_locks() => Err(diagnostics::locking_disabled().into()),
             _ => Ok(()),
         }
+    }
+
+    /// What happened to the objects of an instance, oldest first.
+    pub fn history(&self, addr: &AbsResourceInstance) -> Result<Vec<ObjectChange>, Refusal> {
+        let mut store = self.backend().existing(&self.workspace)?;
+        let versions = store.history(addr).ok_or_else(|| self.lacks("the history of objects"))??;
+        if versions.is_empty() {
+            return Err(diagnostics::no_history(addr).into());
+        }
+        Ok(crate::state::changes(&versions))
+    }
+
+    /// The state of the selected workspace as it was at a time.
+    pub fn at(&self, time: UtcTime) -> Result<Option<State>, Refusal> {
+        let mut store = self.backend().existing(&self.workspace)?;
+        Ok(store.at(time).ok_or_else(|| self.lacks("earlier states"))??)
+    }
+
+    /// SQL that creates roles and grants what each of them needs.
+    pub fn grants(&self, prefix: Option<&str>) -> Result<String, Refusal> {
+        Ok(self.backend().grants(prefix).ok_or_else(|| self.lacks("rows of a database"))?)
+    }
+
+    /// All workspaces of all configurations in the same database.
+    pub fn estate(&self) -> Result<Vec<EstateWorkspace>, Refusal> {
+        Ok(self.backend().estate().ok_or_else(|| self.lacks("rows of a database"))??)
+    }
+
+    /// The refusal of a command that requires another backend.
+    fn lacks(&self, what: &str) -> Diagnostic {
+        diagnostics::rows_required(self.configuration.kind(), what)
     }
 
     /// Removes a stale lock from the state of the selected workspace.

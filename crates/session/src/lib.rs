@@ -43,6 +43,7 @@ mod module_install;
 mod part;
 mod prepared;
 mod replace;
+mod source_commit;
 mod validate;
 
 pub use applied::{Applied, ForgottenInstances};
@@ -53,5 +54,6 @@ pub use operation::Progress;
 pub use planned::Planned;
 pub use project::{Project, ProjectSettings};
 pub use saved_plan::SavedPlan;
+pub use source_commit::source_commit;
 pub use validate::EarlyProcesses;
 pub use world::SystemWorld;

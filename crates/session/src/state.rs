@@ -3,6 +3,7 @@
 //! Everything here works on a state in memory. Opening and saving it is the business of [`crate::backend`].
 
 mod changing;
+mod history;
 mod moving;
 mod querying;
 mod selecting;
@@ -15,6 +16,8 @@ use yuba_state::State;
 use yuba_syntax::{Diagnostic, SourceFile, Sources};
 
 pub use changing::{Marked, StateRemoval, TaintMark, replace_provider, resources_of, set_tainted, with_provider};
+pub(crate) use history::changes;
+pub use history::{ChangeKind, ObjectChange};
 pub use moving::{StateMove, StateMoves, move_objects};
 pub use querying::{NAMES as QUERY_NAMES, Query, QueryResult, Secrets, Unevaluated};
 pub use selecting::{Addresses, Unmatched, has_id};

@@ -14,12 +14,18 @@ yuba_syntax::catalogue! {
     PG_NOT_CONNECTED = error "pg-not-connected", "Failed to configure backend \"pg\"";
     /// The argument `layout` of the backend `pg` has an unknown value.
     PG_LAYOUT_UNKNOWN = error "pg-layout-unknown", "Invalid backend configuration argument";
+    /// An encrypted content is in another row than the one that it was written for.
+    PG_ROW_SWAPPED = error "pg-row-swapped", "Failed to load state";
+    /// The argument `history_days` of the backend `pg` is not a number of days.
+    PG_HISTORY_DAYS_INVALID = error "pg-history-days-invalid", "Invalid backend configuration argument";
     /// A state of the backend `pg` is in the table of another layout than the configured one.
     PG_OTHER_LAYOUT = error "pg-other-layout", "Failed to save state";
     /// A workspace without rows has a state in the table of `layout = "state"`.
     PG_STATE_ELSEWHERE = warning "pg-state-elsewhere", "State with another layout";
     /// Results of a run that could not reach the database are in a file of this machine.
     PG_UNSAVED_CHANGES = warning "pg-unsaved-changes", "Unsaved changes of an earlier run";
+    /// The database does not have results of a run. They are in a file of this machine, and no other machine sees them.
+    PG_SAVED_ON_THIS_MACHINE_ONLY = error "pg-saved-on-this-machine-only", "Results saved on this machine only";
     /// The argument `table_name` of the backend `pg` is the name of the table of journals.
     PG_TABLE_RESERVED = error "pg-table-reserved", "Invalid backend configuration argument";
 }
@@ -38,6 +44,19 @@ pub(crate) fn pg_table_reserved(name: &str) -> Diagnostic {
         "Names that start with yuba_ are reserved for tables of Yuba, like \"{name}\". Set another table_name."
     );
     Diagnostic::new(&PG_TABLE_RESERVED, detail)
+}
+
+/// `row` are the columns that say what the row is.
+pub(crate) fn pg_row_swapped(row: &str, workspace: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The encrypted content of the row \"{row}\" in workspace \"{workspace}\" was written for another row. The row was edited \
+         outside of Yuba. Restore the row from a backup of the database."
+    );
+    Diagnostic::new(&PG_ROW_SWAPPED, detail)
+}
+
+pub(crate) fn pg_history_days_invalid() -> Diagnostic {
+    Diagnostic::new(&PG_HISTORY_DAYS_INVALID, "The argument history_days must be a whole number from 1 to 36500.")
 }
 
 pub(crate) fn pg_layout_unknown(layout: &str) -> Diagnostic {
@@ -61,6 +80,17 @@ pub(crate) fn pg_state_elsewhere(location: &str) -> Diagnostic {
          Copy it with `yuba init -migrate-state` before you apply."
     );
     Diagnostic::new(&PG_STATE_ELSEWHERE, detail)
+}
+
+/// Results that the database does not have.
+pub(crate) fn pg_saved_here(location: &str, file: &Path, error: &StoreError) -> Diagnostic {
+    let detail = eco_format!(
+        "The last results of this run are not in {location}: {error}. They are in the file {} on this machine. No further operation \
+         starts.",
+        file.display()
+    );
+    Diagnostic::new(&PG_SAVED_ON_THIS_MACHINE_ONLY, detail)
+        .hint("When the database is available again, run a command that locks the state in this directory, such as `yuba apply`. It saves them.")
 }
 
 /// Changes of a run that lost its database, which do not fit the present state.

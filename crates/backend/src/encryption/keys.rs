@@ -128,6 +128,17 @@ impl KeyProvider {
         matches!(self.source, KeySource::Pbkdf2 { .. })
     }
 
+    /// Whether a key with this metadata is derived as a new one is, but for the salt.
+    pub(super) fn derives_as(&self, meta: &[u8]) -> bool {
+        let KeySource::Pbkdf2 { key_length, iterations, hash, salt_length, .. } = &self.source else { return false };
+        parse(meta).is_some_and(|(salt, known_iterations, known_hash, length)| {
+            salt.len() == *salt_length
+                && known_iterations == *iterations
+                && known_hash.name() == hash.name()
+                && length == *key_length
+        })
+    }
+
     /// Errors in its arguments.
     pub(super) fn check(&self) -> Result<(), Diagnostic> {
         let wrong = |reason: String| Err(diagnostics::key_not_built(&self.meta_key, &reason));

@@ -70,6 +70,12 @@ pub(super) fn schema() -> ArgumentSchema {
         text("layout").own().from_environment(&["YUBA_PG_LAYOUT"]).default_to(Value::string("state")).described(
             "\"state\" stores a state as a whole, as OpenTofu does. \"resources\" stores a row for each object.",
         ),
+        Argument::optional("history_days", yuba_value::Type::number())
+            .own()
+            .from_environment(&["YUBA_PG_HISTORY_DAYS"])
+            .described(
+                "With layout = \"resources\", runs remove earlier versions of objects after this number of days.",
+            ),
     ])
 }
 
@@ -78,11 +84,20 @@ pub(super) fn check(arguments: &Arguments) -> Diagnostics {
     if let Some(layout) = arguments.text("layout").filter(|layout| !["state", "resources"].contains(&&**layout)) {
         return diagnostics::pg_layout_unknown(&layout).into();
     }
+    let days = arguments.get("history_days");
+    if !days.is_null() && history_days(arguments).is_none() {
+        return diagnostics::pg_history_days_invalid().into();
+    }
     let is_reserved = arguments.text("table_name").is_some_and(|name| is_reserved_table(&name));
     match is_reserved {
         true => diagnostics::pg_table_reserved(&arguments.text("table_name").unwrap_or_default()).into(),
         false => Diagnostics::new(),
     }
+}
+
+/// `history_days`, if it is a number of days.
+fn history_days(arguments: &Arguments) -> Option<i32> {
+    arguments.whole("history_days").and_then(|days| i32::try_from(days).ok()).filter(|days| (1..=36_500).contains(days))
 }
 
 /// Whether Yuba has a table of this name for itself.
@@ -92,9 +107,11 @@ fn is_reserved_table(name: &str) -> bool {
 
 pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Storage, Diagnostics> {
     let store = connect_to(arguments, environment)?;
-    match arguments.text("layout").as_deref() {
-        Some("resources") => Ok(Storage::Objects(Arc::new(rows::Rows::open(store, environment)?))),
-        _ => Ok(Storage::Store(store)),
+    match store.content {
+        Content::Objects => {
+            Ok(Storage::Objects(Arc::new(rows::Rows::open(store, environment, history_days(arguments))?)))
+        }
+        Content::States => Ok(Storage::Store(store)),
     }
 }
 
@@ -110,6 +127,10 @@ fn connect_to(arguments: &Arguments, environment: &BackendEnvironment) -> Result
         locks: Mutex::default(),
         broken: Mutex::default(),
         journal_table: journal::Table::default(),
+        content: match arguments.text("layout").as_deref() {
+            Some("resources") => Content::Objects,
+            _ => Content::States,
+        },
     };
     let mut attempt = 0;
     loop {
@@ -135,6 +156,16 @@ struct Pg {
     /// Sessions that broke while they took a lock.
     broken: Mutex<Vec<LockId>>,
     journal_table: journal::Table,
+    content: Content,
+}
+
+/// What the tables of a schema contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// `layout = "state"`
+    States,
+    /// `layout = "resources"`
+    Objects,
 }
 
 /// Settings contain passwords.
@@ -212,6 +243,13 @@ impl Pg {
     fn hint(&self, error: &PgError) -> Option<String> {
         let PgError::Server(server) = error else { return None };
         let (table, user) = (&self.layout.table, &self.settings.user);
+        if server.code == SqlState::INSUFFICIENT_PRIVILEGE && self.content == Content::Objects {
+            let schema = layout::quoted(&self.layout.schema);
+            return Some(format!(
+                "The role \"{user}\" needs more permissions on the tables yuba_* of the schema {schema}. `yuba state pg-grants`, run by \
+                 their owner, writes them"
+            ));
+        }
         if server.code == SqlState::INSUFFICIENT_PRIVILEGE {
             let grants = format!("SELECT, INSERT, UPDATE and DELETE on {table}, and USAGE on its schema and sequence");
             return Some(format!("The role \"{user}\" needs {grants}"));

@@ -13,6 +13,8 @@ mod local_memory;
 mod pg;
 mod pg_cuts;
 mod pg_rows;
+mod pg_runs;
+mod pg_simulator;
 mod s3;
 mod subject;
 mod suite;

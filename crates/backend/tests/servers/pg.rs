@@ -53,7 +53,8 @@ impl Subject for Pg {
         json!({ "conn_str": url, "schema_name": state, "layout": self.layout })
     }
     fn abilities(&self) -> Abilities {
-        Abilities { server_journal: true, ..Abilities::default() }
+        // With rows, only a run whose session is gone is ended by force.
+        Abilities { server_journal: true, force_unlock: self.layout == "state", ..Abilities::default() }
     }
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
         if self.layout != "state" {

@@ -15,6 +15,7 @@ use yuba_net::Environment;
 use yuba_net::credentials::Credentials;
 use yuba_net::discovery::Services;
 use yuba_net::http::{ClientOptions, HttpClient, HttpSettings};
+use yuba_syntax::Diagnostics;
 
 use crate::Started;
 
@@ -46,6 +47,10 @@ pub(crate) trait Subject: Send + Sync {
     /// How its HTTP client differs from that of a run without CLI configuration.
     fn client_options(&self) -> ClientOptions {
         ClientOptions::default()
+    }
+    /// How often it repeats requests.
+    fn retries(&self) -> Retries {
+        Retries { attempts: 4, pause: Duration::from_millis(50), longest: Duration::from_millis(500) }
     }
     /// What it can do.
     fn abilities(&self) -> Abilities {
@@ -167,6 +172,11 @@ fn configuration(subject: &dyn Subject, backends: &Backends, state: &str) -> Bac
 impl Machine {
     /// A new machine that uses a state of the subject.
     pub(crate) fn new(subject: &dyn Subject, state: &str) -> Machine {
+        Machine::opened(subject, state).unwrap_or_else(|problems| panic!("{problems:?}"))
+    }
+
+    /// The same, where the server may be out of reach.
+    pub(crate) fn opened(subject: &dyn Subject, state: &str) -> Result<Machine, Diagnostics> {
         let data_dir = std::env::temp_dir().join(unique("yuba-servers"));
         std::fs::create_dir_all(&data_dir).expect("the directory for temporary files can be written");
         let home = data_dir.join("home");
@@ -177,7 +187,7 @@ impl Machine {
         let services = Arc::new(Services::new(client, credentials, subject.services(state)));
         let environment = BackendEnvironment {
             services,
-            retries: Retries { attempts: 4, pause: Duration::from_millis(50), longest: Duration::from_millis(500) },
+            retries: subject.retries(),
             lock_checks: Duration::from_millis(200),
             ..BackendEnvironment::new(variables, &data_dir)
         };
@@ -185,8 +195,8 @@ impl Machine {
         let configuration = configuration(subject, &backends, state);
         let problems = configuration.check();
         assert!(!problems.has_errors(), "{problems:?}");
-        let storage = backends.open(&configuration).unwrap_or_else(|problems| panic!("{problems:?}"));
-        Machine { backends, storage, main_workspace: subject.main_workspace(), data_dir }
+        let storage = backends.open(&configuration)?;
+        Ok(Machine { backends, storage, main_workspace: subject.main_workspace(), data_dir })
     }
 
     /// The same working directory in a new process.

@@ -1,7 +1,10 @@
 //! `yuba state ...`: shows and changes single objects in a state.
 
+pub(crate) mod at;
+pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod mv;
+pub(crate) mod pg_grants;
 pub(crate) mod pull;
 pub(crate) mod push;
 pub(crate) mod query;

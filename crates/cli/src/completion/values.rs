@@ -67,8 +67,8 @@ pub(super) fn of_flag(flag: &Flag) -> Option<Values> {
         "deprecation" => Values::Words(&["module:all", "module:local", "module:none", "provider:all", "provider:none"]),
         "module-deprecation-warnings" => Values::Words(&["all", "local", "none"]),
         "lockfile" => Values::Words(&["readonly"]),
-        "columns" | "id" | "lock-timeout" | "module-depth" | "net-mirror" | "parallel" | "parallelism" | "platform"
-        | "seed" | "from-module" => Values::Any,
+        "prefix" | "columns" | "id" | "lock-timeout" | "module-depth" | "net-mirror" | "parallel" | "parallelism"
+        | "platform" | "seed" | "from-module" => Values::Any,
         _ => return None,
     })
 }
@@ -87,6 +87,8 @@ const ARGUMENTS: &[(&str, Values)] = &[
     ("providers lock", Values::Any),
     ("providers mirror", Values::Directory),
     ("show", Values::File),
+    ("state at", Values::Any),
+    ("state history", Values::InState),
     ("state list", Values::InState),
     ("state mv", Values::InState),
     ("state push", Values::File),

@@ -16,6 +16,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         needs(server, "rows: a state is migrated to rows and back", a_state_is_migrated),
         needs(server, "rows: runs that touch other objects do not wait", disjoint_runs_do_not_wait),
         needs(server, "rows: runs that touch the same objects exclude each other", overlapping_runs_exclude),
+        needs(server, "rows: runs that wait plan again once", waiting_runs_plan_once),
+        needs(server, "rows: the commit of the repository is recorded", the_commit_is_recorded),
+        needs(server, "rows: commands show the past and the estate", commands_show_the_past),
         needs(server, "rows: a plan is stale only if what it has read has changed", stale_plans),
         needs(server, "rows: a plan waits for no lock", a_plan_waits_for_no_lock),
         needs(server, "rows: commands on states change rows", commands_change_rows),
@@ -169,6 +172,93 @@ fn overlapping_runs_exclude() {
     assert_eq!(sql("select count(*) from rows_overlap.operations where source_commit = '0123abc'"), "1");
 }
 
+fn waiting_runs_plan_once() {
+    const RUNS: usize = 5;
+    let ours = machine("rows_queue", CONFIGURATION);
+    ok(&ours, &["apply", "-auto-approve"]);
+    let others: Vec<Sandbox> = (0..RUNS).map(|_| machine("rows_queue", CONFIGURATION)).collect();
+    let first = begin(&ours, &["apply", "-auto-approve", "-target=terraform_data.a", "-var=a=2", "-var=wait=a"]);
+    let waiting: Vec<Child> = others
+        .iter()
+        .enumerate()
+        .map(|(at, other)| {
+            let value = format!("-var=a={}", at + 10);
+            let mut command =
+                other.command(&["apply", "-auto-approve", "-target=terraform_data.a", &value, "-lock-timeout=120s"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("because the program was built")
+        })
+        .collect();
+    let registered = (RUNS + 1).to_string();
+    wait_until("all of them ask for locks", || {
+        sql("select count(*) from rows_queue.yuba_runs where ended is null") == registered
+    });
+    end(&ours, first);
+    for child in waiting {
+        let output = child.wait_with_output().expect("because it was started");
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.matches("Planning again").count(), 1, "{said}");
+    }
+    let runs = "select count(distinct run) from rows_queue.operations where address = 'terraform_data.a' and result = 'finished'";
+    assert_eq!(sql(runs), (RUNS + 2).to_string());
+}
+
+fn the_commit_is_recorded() {
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let mut s = machine("rows_commit", CONFIGURATION);
+    for name in ["YUBA_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA", "BUILD_SOURCEVERSION", "BITBUCKET_COMMIT", "GIT_COMMIT"]
+    {
+        s = s.env(name, "");
+    }
+    s.write(".git/HEAD", "ref: refs/heads/main\n");
+    s.write(".git/refs/heads/main", commit);
+    ok(&s, &["apply", "-auto-approve"]);
+    assert_eq!(sql("select distinct source_commit from rows_commit.operations"), commit);
+}
+
+fn commands_show_the_past() {
+    let s = machine("rows_past", CONFIGURATION);
+    ok(&s, &["apply", "-auto-approve"]);
+    let before = ok(&s, &["state", "pull"]).stdout;
+    let time = sql("select to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')");
+    ok(&s, &["apply", "-auto-approve", "-var=b=2"]);
+    ok(&s, &["taint", "terraform_data.a2"]);
+    ok(&s, &["state", "rm", "terraform_data.b2"]);
+    assert_eq!(ok(&s, &["state", "at", &time]).stdout, before);
+    assert_eq!(ok(&s, &["state", "at", "2000-01-01T00:00:00+01:00"]).stdout, "");
+    fails(&s, &["state", "at", "yesterday"], &["Invalid time"]);
+    let kinds = |address: &str| -> Vec<String> {
+        let said = ok(&s, &["state", "history", address]).stdout;
+        said.lines().map(|line| line.split("  ").nth(1).unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(kinds("terraform_data.b2"), ["created", "changed input, output", "removed"]);
+    assert_eq!(kinds("terraform_data.a2"), ["created", "tainted"]);
+    let json = ok(&s, &["state", "history", "-json", "terraform_data.b2"]).stdout;
+    let last = json.lines().rfind(|line| line.contains("object_change")).expect("there are messages");
+    assert!(last.contains(r#""change":"removed""#) && last.contains(r#""address":"terraform_data.b2""#), "{json}");
+    fails(&s, &["state", "history", "terraform_data.none"], &["No history found"]);
+    let listed = ok(&s, &["estate", "list"]).stdout;
+    let line = listed.lines().find(|line| line.contains("rows_past.states default")).expect("it is listed");
+    assert!(line.contains("4 objects, 1 output, 0 locks, last operation:"), "{line}");
+    let json = ok(&s, &["estate", "list", "-json"]).stdout;
+    assert!(
+        json.lines().any(|line| line.contains(r#""schema":"rows_past""#) && line.contains(r#""objects":4"#)),
+        "{json}"
+    );
+    let grants = ok(&s, &["state", "pg-grants", "-prefix=past"]).stdout;
+    sql(&grants);
+    assert_eq!(sql("select count(*) from pg_roles where rolname like 'past\\_%'"), "4");
+    fails(&s, &["state", "pg-grants", "-prefix=a$$b"], &["Invalid role prefix"]);
+    // Other backends do not store this.
+    let other = yuba("");
+    other.write("main.tf", CONFIGURATION);
+    ok(&other, &["init"]);
+    for command in [&["state", "history", "terraform_data.a"][..], &["state", "at", &time], &["estate", "list"]] {
+        fails(&other, command, &["Unsupported backend", "\"local\""]);
+    }
+}
+
 fn stale_plans() {
     let ours = machine("rows_stale", CONFIGURATION);
     ok(&ours, &["apply", "-auto-approve"]);
@@ -312,6 +402,18 @@ fn contents_are_encrypted() {
     assert_eq!(sql("select value ->> 'encrypted_data' is not null from rows_sealed.yuba_outputs"), "t");
     assert_eq!(s.run(&["plan", "-detailed-exitcode"]).code, 0);
     assert!(ok(&s, &["state", "pull"]).stdout.contains("\"a1\""));
+    // Runs with the same configuration share a salt, so a read derives one key.
+    ok(&s, &["apply", "-auto-approve", "-var=b=2"]);
+    let salts = "select count(distinct object ->> 'meta') from rows_sealed.yuba_objects";
+    assert_eq!(sql(salts), "1");
+    assert!(ok(&s, &["state", "history", "terraform_data.b2"]).stdout.contains("changed input, output"));
+    // A content that was copied to another row is refused.
+    sql("create table rows_sealed.copy as select * from rows_sealed.yuba_objects; \
+         update rows_sealed.yuba_objects o set object = c.object from rows_sealed.copy c \
+         where o.address = 'terraform_data.b[0]' and c.address = 'terraform_data.b[1]'");
+    fails(&s, &["plan"], &["was written for another row"]);
+    sql("update rows_sealed.yuba_objects o set object = c.object from rows_sealed.copy c where o.address = c.address");
+    assert_eq!(s.run(&["plan", "-detailed-exitcode", "-var=b=2"]).code, 0);
     // Without the key nothing is read, and nothing is written.
     let other = yuba("");
     other.write("main.tf", CONFIGURATION);

@@ -14,7 +14,7 @@ use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use super::change::{ChangeAnswer, EndAnswer};
-use super::{Answer, Applier, provision};
+use super::{Answer, Applier, Recorded, provision};
 use crate::drive::Jobs;
 use crate::object::{Ended, Existing, Subject, cannot_be_stored, object_id};
 use crate::walk::checks::{in_instance, in_module};
@@ -45,7 +45,8 @@ impl<'a> Applier<'a> {
         let ChangeAnswer { job, result, is_as_before, attempted, problems } = answer;
         let mut ok = self.walk.tell(problems);
         if let Some(result) = result.as_ref().filter(|_| is_as_before) {
-            self.record(Some(job.operation), Vec::new());
+            let ended = if ok { Recorded::Succeeded(job.operation) } else { Recorded::Failed(job.operation) };
+            self.record(ended, Vec::new());
             return ok && self.ready(job.resource, job.at, &job.subject.addr, result).await;
         }
         let addr = job.subject.addr.clone();
@@ -71,7 +72,12 @@ impl<'a> Applier<'a> {
             self.tainted.insert(job.position);
         }
         // Until its provisioners are done the object is not fit for use, and what is done with it is not over.
-        self.record((!provisions || !ok).then_some(job.operation), edits);
+        let ended = match ok && result.is_some() {
+            _ if provisions && ok => Recorded::Unended,
+            true => Recorded::Succeeded(job.operation),
+            false => Recorded::Failed(job.operation),
+        };
+        self.record(ended, edits);
         let Some(result) = result.filter(|_| ok) else {
             self.emit_finished(&job.subject, action, None, Ended::Failed);
             if let Some(there) = there.filter(|_| attempted) {
@@ -183,7 +189,7 @@ impl<'a> Applier<'a> {
         // Otherwise the object exists, but not as planned.
         let kept = if ok { subject.stored(&result) } else { subject.stored(&tainted(&result)) };
         let edits = kept.map(|object| self.set(change, None, Some(object))).into_iter().collect();
-        self.record(Some(operation), edits);
+        self.record(if ok { Recorded::Succeeded(operation) } else { Recorded::Failed(operation) }, edits);
         if ok {
             self.tainted.remove(&position);
             return self.done(&subject, resource, at, change, Action::Create, &result).await;
@@ -208,7 +214,7 @@ impl<'a> Applier<'a> {
                 }
             }
         }
-        self.record(Some(job.operation), edits);
+        self.record(if ok { Recorded::Succeeded(job.operation) } else { Recorded::Failed(job.operation) }, edits);
         let phase = Phase::Apply(Action::Delete);
         let addr = job.subject.addr.clone();
         self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id: None, ok });
@@ -245,7 +251,7 @@ impl<'a> Applier<'a> {
             provider_key: job.server.key.clone(),
             object: Some(Arc::new(object)),
         };
-        self.record(None, vec![edit]);
+        self.record(Recorded::Unended, vec![edit]);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use yuba_state::{DeposedKey, Edit, Object, Status};
 use yuba_value::Value;
 
 use super::change::{ChangeJob, EndJob};
-use super::{Answer, Applier, provision};
+use super::{Answer, Applier, Recorded, provision};
 use crate::diagnostics::unknown_during_apply;
 use crate::drive::Jobs;
 use crate::object::{import_id, object_id};
@@ -308,7 +308,7 @@ impl<'a> Applier<'a> {
             let (addr, deposed, id) = (addr.clone(), deposed.clone(), id.clone());
             (self.walk.context.events)(Event::Started { addr, deposed, phase, id });
         }
-        self.record(None, vec![edit]);
+        self.record(Recorded::Unended, vec![edit]);
         if is_forgotten {
             self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
             self.counts.forgotten += 1;

@@ -723,7 +723,7 @@ fn operations_that_are_not_on_disk_are_incomplete_and_nothing_new_begins() {
         fake_thing.b failed
         Full: The disk is full.
 
-        These operations ended, but their results are not in the journal:
+        These operations ended, but the storage of the state does not have their results:
           - fake_thing.b (create)
         begin fake_thing.b
         finish fake_thing.b Ready

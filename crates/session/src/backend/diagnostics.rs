@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::AbsResourceInstance;
 use yuba_backend::{Backends, CLOUD, VersionMismatch};
 use yuba_syntax::{Diagnostic, Diagnostics};
 
@@ -22,6 +23,10 @@ yuba_syntax::catalogue! {
     BACKEND_RECORD_NOT_READ = error "backend-record-not-read", "Failed to load state";
     /// The type of the backend that was used last is unknown.
     LAST_BACKEND_UNKNOWN = error "last-backend-unknown", "The backend {type} could not be found.";
+    /// The command requires `layout = "resources"` of the backend `pg`.
+    ROWS_REQUIRED = error "rows-required", "Unsupported backend";
+    /// The history of the state has no object with this address.
+    NO_HISTORY = error "no-history", "No history found";
     /// `force-unlock` is used with a backend whose arguments enable no locks.
     LOCKING_DISABLED = error "locking-disabled", "Locking disabled";
     /// The local states, which `init` may migrate, cannot be read.
@@ -337,6 +342,19 @@ pub(crate) fn workspace_not_migrated(
 pub(crate) fn inspection_not_written(directory: &Path, error: &io::Error) -> Diagnostic {
     let detail = eco_format!("Failed to write copies of the two states below {}: {error}.", directory.display());
     Diagnostic::new(&INSPECTION_NOT_WRITTEN, detail)
+}
+
+/// `what` is what the backend does not store.
+pub(crate) fn rows_required(kind: &str, what: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The backend \"{kind}\" does not store {what}. This command requires the backend \"pg\" with layout = \"resources\"."
+    );
+    Diagnostic::new(&ROWS_REQUIRED, detail)
+}
+
+pub(crate) fn no_history(addr: &AbsResourceInstance) -> Diagnostic {
+    let detail = eco_format!("The stored history of the selected workspace does not contain {addr}.");
+    Diagnostic::new(&NO_HISTORY, detail).hint("Earlier versions are removed after history_days, and by yuba_prune.")
 }
 
 pub(crate) fn locking_disabled() -> Diagnostic {

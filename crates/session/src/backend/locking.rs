@@ -10,7 +10,10 @@ use yuba_syntax::Diagnostics;
 /// Time after which a request for a lock counts as slow.
 const SLOW: Duration = Duration::from_millis(400);
 
-/// The pause between requests for the locks of a plan.
+/// The longest wait for a holder of locks, after which the interrupt is looked for.
+const LONGEST_WAIT: Duration = Duration::from_millis(250);
+
+/// The pause between requests for the locks of a plan, where the store cannot wait for their holder.
 const RESERVATION_PAUSE: Duration = Duration::from_millis(100);
 
 /// Interval at which an interrupt is looked for.
@@ -72,7 +75,11 @@ pub(crate) fn reserve(
                 Ok(reservation) => return Ok(reservation),
                 Err(refusal) => refusal,
             };
-            let goes_on = refusal.may_pass() && begun.elapsed() < timeout && wait(RESERVATION_PAUSE);
+            let left = timeout.saturating_sub(begun.elapsed());
+            let goes_on = refusal.may_pass() && !left.is_zero() && {
+                let has_waited = store.wait_for_holder(left.min(LONGEST_WAIT));
+                wait(if has_waited { Duration::ZERO } else { RESERVATION_PAUSE })
+            };
             if !goes_on {
                 return Err(yuba_backend::lock_refused(&store.whereabouts(), &refusal).into());
             }

@@ -18,6 +18,10 @@ impl<'j> JournalRecorder<'j> {
         JournalRecorder { journal, operations: Vec::new(), has_failed: false }
     }
 
+    fn taken(&mut self, operation: u64) -> Option<OperationId> {
+        usize::try_from(operation).ok().and_then(|at| self.operations.get_mut(at)).and_then(Option::take)
+    }
+
     /// Whether anything could not be recorded.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed
@@ -38,9 +42,14 @@ impl Recorder for JournalRecorder<'_> {
         self.operations.len() as u64 - 1
     }
     fn finish(&mut self, operation: u64, edits: &[Edit]) {
-        let id = usize::try_from(operation).ok().and_then(|at| self.operations.get_mut(at)).and_then(Option::take);
-        match id {
+        match self.taken(operation) {
             Some(id) => self.journal.finish(id, edits),
+            None => self.journal.append(edits),
+        }
+    }
+    fn fail(&mut self, operation: u64, edits: &[Edit]) {
+        match self.taken(operation) {
+            Some(id) => self.journal.fail(id, edits),
             None => self.journal.append(edits),
         }
     }

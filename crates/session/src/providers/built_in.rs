@@ -127,9 +127,9 @@ fn read(
 ) -> Outcome<Outputs> {
     let storage = backends.open(configuration);
     let store = storage.and_then(|storage| backends.backend(&storage, sealing).existing(workspace));
-    match store.and_then(|mut store| store.read()) {
+    match store.and_then(|mut store| store.outputs()) {
         Err(problems) => Outcome::failed_with(problems.into_iter().map(Problem::nowhere).collect()),
-        Ok(reading) => Outcome::ok(reading.state.map(|state| {
+        Ok(outputs) => Outcome::ok(outputs.map(|outputs| {
             let output = |(name, output): (&EcoString, &yuba_state::Output)| {
                 let value = RemoteOutput {
                     value: output.value.clone(),
@@ -138,7 +138,7 @@ fn read(
                 };
                 (name.clone(), value)
             };
-            state.outputs.iter().map(output).collect()
+            outputs.iter().map(output).collect()
         })),
     }
 }

@@ -17,6 +17,8 @@ pub(super) enum PgError {
     Server(ServerError),
     /// The request cannot succeed.
     Refused(String),
+    /// The run has ended: another one has taken its locks, or a user has ended it.
+    RunEnded,
 }
 
 /// Why a connection is gone.
@@ -46,6 +48,7 @@ impl PgError {
             PgError::Broken(broken) => &broken.reason,
             PgError::Server(error) => &error.reason,
             PgError::Refused(reason) => reason,
+            PgError::RunEnded => "the session of this run has ended, and another run has taken its locks",
         }
     }
 
@@ -54,7 +57,7 @@ impl PgError {
         match self {
             PgError::Broken(_) => true,
             PgError::Server(error) => passes(&error.code),
-            PgError::Refused(_) => false,
+            PgError::Refused(_) | PgError::RunEnded => false,
         }
     }
 

@@ -5,10 +5,14 @@
 //! write only for a run of their own session that has not ended.
 
 mod changes;
+mod estate;
+mod grants;
 mod locks;
+mod past;
 mod reading;
 mod running;
 mod schema;
+mod sealing;
 mod state;
 mod unsaved;
 
@@ -29,7 +33,7 @@ use crate::files::StateFiles;
 use crate::kit::store::{StoreError, StoreErrorKind};
 use crate::kit::workspaces::WorkspaceRemoval;
 use crate::kit::{BackendEnvironment, ObjectStorage};
-use crate::store::{Backend, StateStore};
+use crate::store::{Backend, EstateWorkspace, StateStore};
 use crate::workspace::DEFAULT_WORKSPACE;
 use state::RowState;
 
@@ -39,6 +43,7 @@ const COMMIT_VARIABLES: &[&str] =
 
 /// Names of its tables.
 pub(super) const TABLES: &[&str] = &[
+    "yuba_check_history",
     "yuba_checks",
     "yuba_commits",
     "yuba_history",
@@ -73,8 +78,10 @@ pub(super) struct Rows {
     /// The schema, quoted.
     schema: String,
     environment: BackendEnvironment,
-    /// The commit of the configuration, where the environment names it.
+    /// The commit of the configuration, where the environment or a repository names it.
     commit: String,
+    /// `history_days`
+    history_days: Option<i32>,
 }
 
 impl fmt::Debug for Rows {
@@ -103,10 +110,18 @@ impl ObjectStorage for Rows {
 
 impl Rows {
     /// Prepares the tables over a connection.
-    pub(super) fn open(pg: Arc<Pg>, environment: &BackendEnvironment) -> Result<Rows, Diagnostics> {
-        let commit = COMMIT_VARIABLES.iter().find_map(|name| environment.variables.get(name));
-        let commit = commit.unwrap_or_default().chars().take(64).collect();
-        let rows = Rows { schema: quoted(&pg.layout.schema), pg, environment: environment.clone(), commit };
+    pub(super) fn open(
+        pg: Arc<Pg>,
+        environment: &BackendEnvironment,
+        history_days: Option<i32>,
+    ) -> Result<Rows, Diagnostics> {
+        let named = COMMIT_VARIABLES
+            .iter()
+            .find_map(|name| environment.variables.get(name).filter(|commit| !commit.is_empty()));
+        let named = named.map(str::to_owned);
+        let commit = named.or_else(|| (environment.source_commit)()).unwrap_or_default().chars().take(64).collect();
+        let rows =
+            Rows { schema: quoted(&pg.layout.schema), pg, environment: environment.clone(), commit, history_days };
         let prepared = rows.with_session(|session| rows.prepare(session));
         match prepared {
             Ok(()) => Ok(rows),
@@ -142,21 +157,23 @@ impl Rows {
     fn failed(&self, request: &str, error: &PgError) -> StoreError {
         let kind = match error {
             PgError::Server(server) => match server.code.code() {
-                "YB001" => Some(StoreErrorKind::LockLost),
+                "YB001" | "YB006" => Some(StoreErrorKind::LockLost),
                 "YB003" | "YB004" | "YB005" => Some(StoreErrorKind::Conflict),
                 _ => None,
             },
+            PgError::RunEnded => Some(StoreErrorKind::LockLost),
             _ => None,
         };
         if error.is(&SqlState::from_code("YB002")) {
             return StoreError::lasting(POOLED);
         }
         let failed = self.pg.failed(request, error);
-        let hint = match error.is(&SqlState::QUERY_CANCELED) {
-            true => {
+        let hint = match error {
+            PgError::Server(server) if server.code == SqlState::QUERY_CANCELED => {
                 ". Raise statement_timeout for this role, for example with options=-cstatement_timeout=0 in conn_str"
             }
-            false => "",
+            PgError::Server(server) if server.code.code() == "YB006" => ". Use the version of Yuba that migrated them",
+            _ => "",
         };
         StoreError { kind: kind.unwrap_or(failed.kind), reason: failed.reason + hint, ..failed }
     }
@@ -219,33 +236,26 @@ impl Rows {
     /// Removes a workspace with its history, unless a run holds locks in it.
     fn delete(&self, session: &Session, workspace: &str) -> Result<(), PgError> {
         let Some(id) = self.workspace_id(session, workspace)? else { return Ok(()) };
-        let schema = &self.schema;
-        let held = format!(
-            "SELECT r.who FROM {schema}.yuba_locks l JOIN {schema}.yuba_runs r ON r.id = l.run \
-             WHERE l.workspace = $1 AND {schema}.yuba_alive(r.process, r.process_started) LIMIT 1"
-        );
-        if let Some(row) = session.query(&held, &[(&id, Type::INT8)])?.first() {
-            let who: String = field(row, 0)?;
-            return Err(PgError::Refused(format!("{who} holds locks in it")));
-        }
         session.batch("BEGIN")?;
-        let table = &self.pg.layout.table;
-        let deleted = session
-            .query("SELECT set_config('yuba.layout', 'resources', true)", &[])
-            .and_then(|_| {
-                let marker = format!("DELETE FROM {table} WHERE name = $1 AND starts_with(data, $2)");
-                session.query(&marker, &[(&workspace, Type::TEXT), (&MARKER, Type::TEXT)])
-            })
-            .and_then(|_| {
-                session.query(&format!("DELETE FROM {schema}.yuba_workspaces WHERE id = $1"), &[(&id, Type::INT8)])
-            });
-        match deleted {
-            Ok(_) => session.batch("COMMIT"),
+        match self.delete_rows(session, (id, workspace)) {
+            Ok(()) => session.batch("COMMIT"),
             Err(error) => {
                 let _ = session.batch("ROLLBACK");
                 Err(error)
             }
         }
+    }
+
+    fn delete_rows(&self, session: &Session, (id, workspace): (i64, &str)) -> Result<(), PgError> {
+        let statement = format!("SELECT {}.yuba_delete($1, $2)", self.schema);
+        let holders: Option<String> =
+            session.value(&statement, &[(&schema::version(), Type::INT4), (&id, Type::INT8)])?;
+        if let Some(holders) = holders {
+            return Err(PgError::Refused(format!("a run of {holders} holds locks in it")));
+        }
+        session.query("SELECT set_config('yuba.layout', 'resources', true)", &[])?;
+        let marker = format!("DELETE FROM {} WHERE name = $1 AND starts_with(data, $2)", self.pg.layout.table);
+        session.query(&marker, &[(&workspace, Type::TEXT), (&MARKER, Type::TEXT)]).map(drop)
     }
 }
 
@@ -285,6 +295,18 @@ impl Backend for RowBackend {
 
     fn has_workspaces(&self) -> bool {
         true
+    }
+
+    fn grants(&self, prefix: Option<&str>) -> Option<String> {
+        Some(self.rows.grants(prefix.unwrap_or(&self.rows.pg.layout.schema)))
+    }
+
+    fn estate(&self) -> Option<Result<Vec<EstateWorkspace>, Diagnostics>> {
+        let listed = self.rows.with_session(|session| self.rows.estate(session));
+        Some(listed.map_err(|error| {
+            let failed = self.rows.failed("list the workspaces on", &error);
+            diagnostics::store_workspaces_not_listed(&self.rows.pg.server(), &failed).into()
+        }))
     }
 
     fn delete_workspace(&self, workspace: &str, _removal: WorkspaceRemoval) -> Result<(), Diagnostics> {

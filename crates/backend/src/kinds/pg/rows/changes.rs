@@ -6,7 +6,8 @@ use tokio_postgres::types::Type;
 use yuba_state::{ObjectRow, OutputRow, ResourceRow, RowKey, State, check_row};
 use yuba_syntax::Diagnostics;
 
-use crate::encryption::Sealing;
+use super::sealing::{Seal, object_parts, output_parts};
+use crate::journal::OperationId;
 use crate::kinds::pg::errors::PgError;
 use crate::kinds::pg::session::{Parameter, Session, field};
 
@@ -90,10 +91,17 @@ pub(super) struct OperationColumns {
     pub(super) begun: Vec<i64>,
     pub(super) address: Vec<String>,
     pub(super) action: Vec<String>,
-    pub(super) finished: Vec<i64>,
+    finished: Vec<i64>,
+    result: Vec<&'static str>,
 }
 
 impl OperationColumns {
+    /// Notes the end of an operation.
+    pub(super) fn end(&mut self, operation: OperationId, result: &'static str) {
+        self.finished.push(i64::from(operation.0));
+        self.result.push(result);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.begun.is_empty() && self.finished.is_empty()
     }
@@ -115,11 +123,7 @@ pub(super) struct Changes {
 
 impl Changes {
     /// Rows with these keys as a state has them; with each key, whether its row exists in the database.
-    pub(super) fn of(
-        keys: &BTreeMap<RowKey, bool>,
-        state: &State,
-        sealing: Option<&Sealing>,
-    ) -> Result<Changes, Diagnostics> {
+    pub(super) fn of(keys: &BTreeMap<RowKey, bool>, state: &State, seal: Seal<'_>) -> Result<Changes, Diagnostics> {
         let mut changes = Changes { batches: vec![Batch::default()] };
         for (key, existed) in keys {
             let op = match (existed, state.has_row(key)) {
@@ -132,7 +136,7 @@ impl Changes {
                 changes.batches.push(Batch::default());
             }
             let Some(batch) = changes.batches.last_mut() else { continue };
-            batch.add(op, key, state, sealing)?;
+            batch.add(op, key, state, seal)?;
         }
         Ok(changes)
     }
@@ -186,13 +190,7 @@ impl Changes {
 }
 
 impl Batch {
-    fn add(
-        &mut self,
-        op: &'static str,
-        key: &RowKey,
-        state: &State,
-        sealing: Option<&Sealing>,
-    ) -> Result<(), Diagnostics> {
+    fn add(&mut self, op: &'static str, key: &RowKey, state: &State, seal: Seal<'_>) -> Result<(), Diagnostics> {
         match key {
             RowKey::Object(addr, deposed) => {
                 let columns = &mut self.objects;
@@ -207,7 +205,7 @@ impl Batch {
                     config,
                 );
                 let row = state.object_row(addr, deposed.as_ref()).unwrap_or_default();
-                let object = sealed(&row.object, sealing)?;
+                let object = seal.seal(&object_parts(&row), &row.object)?;
                 self.bytes += object.len() + row.dependencies.len();
                 columns.fill(row, object);
             }
@@ -228,7 +226,7 @@ impl Batch {
                 columns.name.push(name.to_string());
                 let (mut value, mut ty) = ("null".to_owned(), "null".to_owned());
                 if let Some(row) = &row {
-                    (value, ty) = (sealed(&row.value, sealing)?, row.ty.to_string());
+                    (value, ty) = (seal.seal(&output_parts(row), &row.value)?, row.ty.to_string());
                 }
                 self.bytes += name.len() + value.len() + ty.len() + 32;
                 columns.value.push(value);
@@ -261,8 +259,9 @@ impl Batch {
         let number = head.number + at;
         // Later statements of one transaction continue the first one.
         let expected = head.expected.map(|expected| expected + at);
-        let lineage = head.lineage.filter(|_| at == 0);
+        let (version, lineage) = (super::schema::version(), head.lineage.filter(|_| at == 0));
         let parameters: Vec<Parameter<'_>> = vec![
+            (&version, Type::INT4),
             (&head.workspace, Type::INT8),
             (&head.run, Type::TEXT),
             (&number, Type::INT8),
@@ -300,6 +299,7 @@ impl Batch {
             (&operations.address, Type::TEXT_ARRAY),
             (&operations.action, Type::TEXT_ARRAY),
             (&operations.finished, Type::INT8_ARRAY),
+            (&operations.result, Type::TEXT_ARRAY),
         ];
         let list: Vec<String> = (1..=parameters.len()).map(|at| format!("${at}")).collect();
         let statement = format!("SELECT revision, serial FROM {}.yuba_commit({})", head.schema, list.join(", "));
@@ -331,16 +331,5 @@ impl ObjectColumns {
         self.status.push(status.into_owned());
         self.dependencies.push(dependencies.into_owned());
         self.object.push(object);
-    }
-}
-
-/// A content as it is stored: encrypted if that is configured.
-fn sealed(content: &str, sealing: Option<&Sealing>) -> Result<String, Diagnostics> {
-    match sealing {
-        Some(sealing) if !content.is_empty() => {
-            let sealed = sealing.seal(content.as_bytes(), None)?;
-            Ok(String::from_utf8_lossy(&sealed).into_owned())
-        }
-        _ => Ok(content.to_owned()),
     }
 }

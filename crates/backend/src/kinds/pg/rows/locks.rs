@@ -4,11 +4,13 @@
 //! other. A lock counts as long as its run has not ended and the session that has taken it exists.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
 
 use tokio_postgres::types::Type;
 
-use super::Rows;
 use super::reading::text;
+use super::{Rows, schema};
 use crate::kinds::pg::errors::PgError;
 use crate::kinds::pg::session::{Session, field};
 use crate::lock::{LockHolder, LockRefusal};
@@ -17,8 +19,10 @@ use crate::timestamp::UtcTime;
 
 /// Instances of one resource that are locked one by one. Of more of them the resource is locked as a whole.
 const SINGLE: usize = 200;
-/// Addresses in a message.
-const SHOWN: usize = 5;
+/// Addresses of one holder in a message.
+const SHOWN: usize = 20;
+/// Holders in a message.
+const HOLDERS: usize = 10;
 
 /// Locks as columns of a statement.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -33,13 +37,19 @@ pub(super) struct LockColumns {
 #[derive(Debug)]
 pub(super) enum Locked {
     Taken,
-    /// Other runs have locks that exclude it.
-    Held {
-        run: String,
-        addresses: Vec<String>,
-    },
-    /// Objects that have changed since the snapshot.
-    Stale(Vec<String>),
+    /// Other runs have locks that exclude it: their ids with the addresses.
+    Held(BTreeMap<String, Vec<String>>),
+    /// Objects that have changed since the snapshot. None where the history that says so is no longer stored.
+    Stale(Option<Vec<String>>),
+}
+
+/// What happens to a run whose request for locks fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// Locks of a plan. The run loses its locks if others exclude it, and has them if the plan is stale.
+    Plan,
+    /// Locks of rows that are about to be written.
+    Rows,
 }
 
 impl LockColumns {
@@ -87,12 +97,13 @@ fn columns(selector: &StateSelector) -> (String, Option<String>, Option<String>)
 }
 
 impl Rows {
-    /// Registers a run of a session.
+    /// Registers a run of a session, or moves it to this session. Fails if it has ended.
     pub(super) fn begin_run(&self, session: &Session, workspace: i64, holder: &LockHolder) -> Result<(), PgError> {
-        let statement = format!("SELECT {}.yuba_begin($1, $2, $3, $4, $5, $6, $7)", self.schema);
-        session.query(
+        let statement = format!("SELECT {}.yuba_begin($1, $2, $3, $4, $5, $6, $7, $8)", self.schema);
+        let is_open: bool = session.value(
             &statement,
             &[
+                (&schema::version(), Type::INT4),
                 (&holder.id, Type::TEXT),
                 (&workspace, Type::INT8),
                 (&holder.operation, Type::TEXT),
@@ -102,7 +113,7 @@ impl Rows {
                 (&self.commit, Type::TEXT),
             ],
         )?;
-        Ok(())
+        if is_open { Ok(()) } else { Err(PgError::RunEnded) }
     }
 
     /// Whether a run still has its locks, and this session.
@@ -114,51 +125,63 @@ impl Rows {
         session.value(&statement, &[(&run, Type::TEXT)])
     }
 
-    /// Takes locks for a run, all or none. `left` gets the runs that have ended without saying so.
+    /// Takes locks for a run, all or none.
     pub(super) fn take_locks(
         &self,
         session: &Session,
         (workspace, run, since): (i64, &str, Option<i64>),
         wanted: &LockColumns,
-        left: &mut Vec<String>,
+        request: Request,
     ) -> Result<Locked, PgError> {
         let statement =
-            format!("SELECT outcome, run, address FROM {}.yuba_lock($1, $2, $3, $4, $5, $6, $7)", self.schema);
+            format!("SELECT outcome, run, address FROM {}.yuba_lock($1, $2, $3, $4, $5, $6, $7, $8, $9)", self.schema);
+        let mode = match request {
+            Request::Plan => "plan",
+            Request::Rows => "rows",
+        };
         let rows = session.query(
             &statement,
             &[
+                (&schema::version(), Type::INT4),
                 (&workspace, Type::INT8),
                 (&run, Type::TEXT),
                 (&since, Type::INT8),
+                (&mode, Type::TEXT),
                 (&wanted.config, Type::TEXT_ARRAY),
                 (&wanted.resource, Type::TEXT_ARRAY),
                 (&wanted.address, Type::TEXT_ARRAY),
                 (&wanted.exclusive, Type::BOOL_ARRAY),
             ],
         )?;
-        let (mut held, mut stale) = (None, Vec::new());
-        let mut addresses = Vec::new();
+        let mut held: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let (mut stale, mut is_pruned) = (Vec::new(), false);
         for row in &rows {
             let (outcome, run, address) = (text(row, 0)?, text(row, 1)?, text(row, 2)?);
             match outcome {
-                "left" => left.push(run.to_owned()),
                 "held" => {
-                    held.get_or_insert_with(|| run.to_owned());
-                    if held.as_deref() == Some(run) && !address.is_empty() {
-                        addresses.push(address.to_owned());
-                    }
+                    let addresses = held.entry(run.to_owned()).or_default();
+                    addresses.extend((!address.is_empty()).then(|| address.to_owned()));
                 }
                 "stale" => stale.push(address.to_owned()),
+                "pruned" => is_pruned = true,
                 _ => {}
             }
         }
-        addresses.sort();
+        held.values_mut().for_each(|addresses| addresses.sort());
         stale.sort();
-        Ok(match held {
-            Some(run) => Locked::Held { run, addresses },
-            None if !stale.is_empty() => Locked::Stale(stale),
-            None => Locked::Taken,
+        Ok(match (is_pruned, stale.is_empty()) {
+            _ if !held.is_empty() => Locked::Held(held),
+            (true, _) => Locked::Stale(None),
+            (false, false) => Locked::Stale(Some(stale)),
+            (false, true) => Locked::Taken,
         })
+    }
+
+    /// Waits until a run has ended, for at most this time.
+    pub(super) fn wait_for(&self, session: &Session, run: &str, limit: Duration) -> Result<(), PgError> {
+        let statement = format!("SELECT {}.yuba_wait($1, $2)", self.schema);
+        let limit = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1);
+        session.query(&statement, &[(&run, Type::TEXT), (&limit, Type::INT4)]).map(drop)
     }
 
     /// A run as the holder of locks of these objects.
@@ -180,11 +203,6 @@ impl Rows {
             "" => String::new(),
             commit => format!(", commit {commit}"),
         };
-        let path = match addresses.len() {
-            0 => "the whole state".to_owned(),
-            count if count > SHOWN => format!("{} and {} more objects", addresses[..SHOWN].join(", "), count - SHOWN),
-            _ => addresses.join(", "),
-        };
         Ok(Some(LockHolder {
             id: run.to_owned(),
             operation: text(row, 0)?.to_owned(),
@@ -192,13 +210,36 @@ impl Rows {
             info: format!("{}, server process {process}{commit}", text(row, 2)?),
             version: text(row, 3)?.to_owned(),
             created: UtcTime::parse(text(row, 6)?),
-            path,
+            path: shown(addresses),
         }))
     }
 
+    /// The holder of locks that a refusal names: the first run, with the other ones in its information.
+    pub(super) fn holders(
+        &self,
+        session: &Session,
+        held: &BTreeMap<String, Vec<String>>,
+    ) -> Result<Option<LockHolder>, PgError> {
+        let mut first: Option<LockHolder> = None;
+        for (run, addresses) in held.iter().take(HOLDERS) {
+            let Some(holder) = self.holder(session, run, addresses)? else { continue };
+            let Some(first) = &mut first else {
+                first = Some(holder);
+                continue;
+            };
+            let since = holder.created.map(|time| format!(" since {time}")).unwrap_or_default();
+            let LockHolder { id, operation, who, path, .. } = holder;
+            let _ = write!(first.info, "; also locked: {path} by {who} ({operation}{since}, ID {id})");
+        }
+        if let (Some(first), more @ 1..) = (&mut first, held.len().saturating_sub(HOLDERS)) {
+            let _ = write!(first.info, "; {more} more {} objects", if more == 1 { "run locks" } else { "runs lock" });
+        }
+        Ok(first)
+    }
+
     /// The refusal that names who has the locks.
-    pub(super) fn refusal(&self, session: &Session, run: &str, addresses: &[String]) -> LockRefusal {
-        match self.holder(session, run, addresses) {
+    pub(super) fn refusal(&self, session: &Session, held: &BTreeMap<String, Vec<String>>) -> LockRefusal {
+        match self.holders(session, held) {
             Ok(holder) => LockRefusal::Held { holder: holder.map(Box::new), pid: None },
             Err(error) => LockRefusal::Store(self.failed("ask who holds the lock on", &error)),
         }
@@ -220,14 +261,18 @@ impl Rows {
         session.query(&statement, &[(&workspace, Type::INT8)])?.iter().map(|row| field(row, 0)).collect()
     }
 
-    /// Ends the session of a run, so that a request of it that is on its way fails.
-    pub(super) fn end_session(&self, session: &Session, run: &str) -> Result<(), PgError> {
-        let schema = &self.schema;
-        let statement = format!(
-            "SELECT pg_terminate_backend(a.pid) FROM {schema}.yuba_runs r JOIN pg_stat_activity a ON a.pid = r.process \
-             AND a.backend_start = r.process_started WHERE r.id = $1 AND a.pid <> pg_backend_pid()"
-        );
-        session.query(&statement, &[(&run, Type::TEXT)]).map(drop)
+    /// Ends a run whose session is gone. The server process of its session if it still exists.
+    pub(super) fn end_absent(&self, session: &Session, run: &str) -> Result<Option<i32>, PgError> {
+        session.value(&format!("SELECT {}.yuba_force($1)", self.schema), &[(&run, Type::TEXT)])
+    }
+}
+
+/// Locked addresses in a message.
+fn shown(addresses: &[String]) -> String {
+    match addresses.len() {
+        0 => "the whole state".to_owned(),
+        count if count > SHOWN => format!("{} and {} more objects", addresses[..SHOWN].join(", "), count - SHOWN),
+        _ => addresses.join(", "),
     }
 }
 

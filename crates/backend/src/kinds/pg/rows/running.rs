@@ -1,7 +1,8 @@
 //! A running apply over rows: each flush is one transaction with the rows that finished operations have changed.
 //!
 //! The transaction takes the place of the journal on this machine: what it has committed is in the state already, and another machine
-//! sees it at once. Where the database cannot be reached, or the locks are lost, results go to a file of this machine.
+//! sees it at once. Where the database cannot be reached, or the locks are lost, results go to a file of this machine. They are
+//! reported as saved on this machine only, and no further operation starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use yuba_syntax::Diagnostics;
 
 use super::changes::OperationColumns;
 use super::state::{Numbering, RowState, SaveFailure, Takeover};
+use crate::diagnostics;
 use crate::journal::{ABOVE_RECOVERY, Journal, JournalOperation, OperationId};
 use crate::kit::store::{StoreError, StoreErrorKind};
 use crate::store::Saved;
@@ -37,6 +39,7 @@ pub(super) struct Running<'a> {
     has_changed: bool,
     /// Why nothing more is written to the database.
     failed: Option<StoreError>,
+    /// The failure is among the diagnostics of the run.
     is_reported: bool,
 }
 
@@ -99,9 +102,19 @@ impl<'a> Running<'a> {
         self.state.not_saved(failure)
     }
 
-    /// Writes what the database does not have to a file of this machine.
-    fn keep_here(&mut self) -> Result<(), Diagnostics> {
-        self.state.keep_unsaved(&self.current, &self.edits)
+    /// Writes what the database does not have to a file of this machine. The diagnostics of results that only this machine has.
+    fn saved_here(&mut self, error: StoreError) -> Diagnostics {
+        self.is_reported = true;
+        self.waiting = None;
+        match self.state.keep_unsaved(&self.current, &self.edits) {
+            Ok(None) => self.state.not_saved(SaveFailure::Store(error)),
+            Ok(Some(path)) => diagnostics::pg_saved_here(&self.state.location, &path, &error).into(),
+            Err(problems) => {
+                let mut all = self.state.not_saved(SaveFailure::Store(error));
+                all.extend(problems);
+                all
+            }
+        }
     }
 }
 
@@ -115,7 +128,12 @@ impl Journal for Running<'_> {
     }
 
     fn finish(&mut self, operation: OperationId, edits: &[Edit]) {
-        self.operations.finished.push(i64::from(operation.0));
+        self.operations.end(operation, "finished");
+        self.note(edits);
+    }
+
+    fn fail(&mut self, operation: OperationId, edits: &[Edit]) {
+        self.operations.end(operation, "failed");
         self.note(edits);
     }
 
@@ -130,14 +148,17 @@ impl Journal for Running<'_> {
             && let Err(failure) = self.commit(&Numbering::default())
         {
             self.fail(&failure);
-            return Err(self.reported(failure));
+            return Err(match failure {
+                SaveFailure::Store(error) => self.saved_here(error),
+                failure => self.reported(failure),
+            });
         }
         if self.failed.is_none() && self.checked.elapsed() >= self.state.rows.environment.lock_checks {
             self.checked = Instant::now();
             self.failed = self.state.check_run().err();
         }
         match self.failed.clone() {
-            Some(error) => Err(self.reported(SaveFailure::Store(error))),
+            Some(error) => Err(self.saved_here(error)),
             None => Ok(()),
         }
     }
@@ -147,15 +168,14 @@ impl Journal for Running<'_> {
             match self.commit(&Numbering::default()) {
                 Ok(()) => return Ok(()),
                 Err(failure @ SaveFailure::Content(_)) => return Err(self.reported(failure)),
-                Err(failure) => {
-                    tracing::warn!("the database does not have the results of the last operations");
-                    self.fail(&failure);
-                }
+                Err(failure @ SaveFailure::Store(_)) => self.fail(&failure),
             }
         }
-        // What is on this machine counts as finished; no further operation starts.
-        self.waiting = None;
-        self.keep_here()
+        // What only this machine has is not finished for others.
+        match self.failed.clone() {
+            Some(error) if !self.dirty.is_empty() => Err(self.saved_here(error)),
+            _ => Ok(()),
+        }
     }
 
     fn due(&self) -> bool {
@@ -163,14 +183,11 @@ impl Journal for Running<'_> {
     }
 
     fn wants_checkpoint(&self) -> bool {
-        self.failed.is_some() && !self.is_reported
+        false
     }
 
     fn checkpoint(&mut self, _state: &mut State) -> Result<(), Diagnostics> {
-        match self.failed.clone() {
-            Some(error) => Err(self.reported(SaveFailure::Store(error))),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn close(mut self: Box<Self>, state: &mut State) -> Result<Saved, Diagnostics> {

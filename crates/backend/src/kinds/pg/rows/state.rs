@@ -5,16 +5,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use yuba_state::{RowKey, State};
+use ecow::EcoString;
+use yuba_addrs::AbsResourceInstance;
+use yuba_state::{Output, RowKey, State};
 use yuba_syntax::Diagnostics;
 
 use tokio_postgres::types::Type;
 
 use super::changes::{Changes, Committed, First, Head, OperationColumns};
-use super::locks::{LockColumns, Locked};
+use super::locks::{LockColumns, Locked, Request};
 use super::reading::{ReadFailure, Snapshot};
 use super::running::Running;
-use super::{MARKER, POOLED, Rows, marker};
+use super::sealing::Seal;
+use super::{MARKER, POOLED, Rows, marker, schema};
 use crate::diagnostics;
 use crate::encryption::Sealing;
 use crate::files::StateFiles;
@@ -25,13 +28,14 @@ use crate::kinds::pg::session::Session;
 use crate::kit::store::{LockId, StoreError, StoreErrorKind, UnlockRefusal};
 use crate::lock::{LockHolder, LockRefusal};
 use crate::store::{
-    LockOutcome, Reading, Reservation, Saved, StatePart, StateSelector, StateStore, SuccessorCheck, WayBack, compared,
-    number, pushed,
+    LockOutcome, ObjectVersion, Reading, Reservation, Saved, StatePart, StateSelector, StateStore, SuccessorCheck,
+    WayBack, compared, number, pushed,
 };
+use crate::timestamp::UtcTime;
 use crate::workspace::DEFAULT_WORKSPACE;
 
-/// The pause between attempts to take locks that another run has.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The longest wait for one run that has locks.
+const WAIT: Duration = Duration::from_millis(1000);
 
 /// What a run has locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +87,12 @@ pub(super) struct RowState {
     pub(super) serial: u64,
     /// Whether the database has a state of this workspace.
     exists: bool,
-    /// Interrupted runs that this one has found.
-    left: Vec<String>,
+    /// A run that has locks which this one waits for.
+    awaited: Option<String>,
+    /// Whether the run has locks. It does not wait for further ones then.
+    has_locks: bool,
     /// Lineage and serial of the state that a running apply continues.
-    started: Option<(ecow::EcoString, u64)>,
+    started: Option<(EcoString, u64)>,
 }
 
 impl RowState {
@@ -111,7 +117,8 @@ impl RowState {
             revision: 0,
             serial: 0,
             exists: false,
-            left: Vec::new(),
+            awaited: None,
+            has_locks: false,
             started: None,
         }
     }
@@ -156,11 +163,6 @@ impl RowState {
         if let (Some(run), Some(id)) = (self.run.as_ref().filter(|run| run.is_registered), self.id) {
             self.prepare(&session, &run.holder)?;
             self.rows.begin_run(&session, id, &run.holder)?;
-            if !self.rows.is_open(&session, &run.holder.id)? {
-                return Err(PgError::Refused(
-                    "the session of this run has ended, and another run has ended its locks".to_owned(),
-                ));
-            }
         }
         self.session = Some(Arc::clone(&session));
         Ok(session)
@@ -215,24 +217,29 @@ impl RowState {
     }
 
     /// Takes locks, once.
-    fn take(&mut self, since: Option<i64>, wanted: &LockColumns) -> Result<Reservation, LockRefusal> {
-        let mut left = Vec::new();
+    fn take(&mut self, since: Option<i64>, wanted: &LockColumns, request: Request) -> Result<Reservation, LockRefusal> {
+        self.awaited = None;
         let taken = self.retrying(|state| {
             let (session, id) = state.running()?;
             let Some(run) = &state.run else { return Err(PgError::Refused("no run has begun".to_owned())) };
-            state.rows.take_locks(&session, (id, &run.holder.id, since), wanted, &mut left)
+            state.rows.take_locks(&session, (id, &run.holder.id, since), wanted, request)
         });
-        left.sort();
-        left.dedup();
-        self.left.append(&mut left);
         match taken {
-            Ok(Locked::Taken) => Ok(Reservation::Held),
-            Ok(Locked::Stale(addresses)) => Ok(Reservation::Stale(addresses)),
-            Ok(Locked::Held { run, addresses }) => {
+            Ok(Locked::Taken) => {
+                self.has_locks = true;
+                Ok(Reservation::Held)
+            }
+            Ok(Locked::Stale(addresses)) => {
+                self.has_locks |= request == Request::Plan;
+                Ok(Reservation::Stale(addresses.unwrap_or_default()))
+            }
+            Ok(Locked::Held(held)) => {
+                self.has_locks &= request == Request::Rows;
+                self.awaited = held.keys().next().cloned();
                 let session = self
                     .session()
                     .map_err(|error| LockRefusal::Store(self.rows.failed("lock the state on", &error)))?;
-                Err(self.rows.refusal(&session, &run, &addresses))
+                Err(self.rows.refusal(&session, &held))
             }
             Err(error) => Err(LockRefusal::Store(self.rows.failed("lock the state on", &error))),
         }
@@ -245,14 +252,19 @@ impl RowState {
         let wanted = LockColumns::of(&part);
         let until = Instant::now() + patience;
         loop {
-            match self.take(Some(self.since), &wanted) {
+            match self.take(Some(self.since), &wanted, Request::Rows) {
                 Ok(Reservation::Held) => return Ok(()),
                 Ok(Reservation::Stale(addresses)) => {
-                    let reason = format!("another run has changed {}", addresses.join(", "));
+                    let reason = match addresses.is_empty() {
+                        true => "the history since it was read is no longer stored".to_owned(),
+                        false => format!("another run has changed {}", addresses.join(", ")),
+                    };
                     let error = StoreError::new(StoreErrorKind::Conflict, reason);
                     return Err(diagnostics::store_not_written(&self.location, &error).into());
                 }
-                Err(refusal) if refusal.may_pass() && Instant::now() < until => std::thread::sleep(PAUSE),
+                Err(refusal) if refusal.may_pass() && !self.has_locks && Instant::now() < until => {
+                    self.wait_for_holder(until.saturating_duration_since(Instant::now()));
+                }
                 Err(refusal) => return Err(diagnostics::lock_refused(&self.location, &refusal).into()),
             }
         }
@@ -267,7 +279,7 @@ impl RowState {
         operations: &OperationColumns,
         takeover: Takeover,
     ) -> Result<Committed, SaveFailure> {
-        let changes = Changes::of(keys, state, self.sealing.as_ref()).map_err(SaveFailure::Content)?;
+        let changes = Changes::of(keys, state, self.seal()).map_err(SaveFailure::Content)?;
         let is_first = !self.exists && (numbering.creates || !changes.is_empty());
         let lineage = (is_first || numbering.lineage).then(|| state.lineage.to_string());
         if changes.is_empty() && operations.is_empty() && lineage.is_none() {
@@ -307,9 +319,6 @@ impl RowState {
         let has_locks = self.scope != Scope::Nothing;
         match error {
             PgError::Broken(_) if has_locks => StoreError { kind: StoreErrorKind::LockLost, ..failed },
-            PgError::Refused(reason) if reason.starts_with("the session of this run") => {
-                StoreError { kind: StoreErrorKind::LockLost, ..failed }
-            }
             _ => failed,
         }
     }
@@ -373,13 +382,26 @@ impl RowState {
         }
     }
 
+    /// The encryption of the rows of this state.
+    fn seal(&self) -> Seal<'_> {
+        let table = &self.rows.pg.layout.table_name;
+        Seal { sealing: self.sealing.as_ref(), table, workspace: &self.workspace }
+    }
+
     fn snapshot_of(&mut self) -> Result<Snapshot, Diagnostics> {
+        self.reading(|state, session| state.rows.read(session, &state.workspace, state.seal()))
+    }
+
+    /// Reads from the database, and repeats it while its failure may pass.
+    fn reading<T>(
+        &mut self,
+        mut read: impl FnMut(&RowState, &Session) -> Result<T, ReadFailure>,
+    ) -> Result<T, Diagnostics> {
         let mut content = None;
-        let workspace = self.workspace.clone();
         let read = self.retrying(|state| {
             let session = state.session()?;
-            match state.rows.read(&session, &workspace, state.sealing.as_ref()) {
-                Ok(snapshot) => Ok(Some(snapshot)),
+            match read(state, &session) {
+                Ok(found) => Ok(Some(found)),
                 Err(ReadFailure::Server(error)) => Err(error),
                 Err(ReadFailure::Content(problems)) => {
                     content = Some(problems);
@@ -388,7 +410,7 @@ impl RowState {
             }
         });
         match read {
-            Ok(Some(snapshot)) => Ok(snapshot),
+            Ok(Some(found)) => Ok(found),
             Ok(None) => Err(content.unwrap_or_default()),
             Err(error) => {
                 Err(diagnostics::store_not_read(&self.location, &self.rows.failed("read the state on", &error)).into())
@@ -478,7 +500,7 @@ impl StateStore for RowState {
         }
         let id = holder.id.clone();
         self.begin(holder, Scope::Whole);
-        match self.take(None, &LockColumns::whole()) {
+        match self.take(None, &LockColumns::whole(), Request::Rows) {
             Ok(_) => Ok(LockOutcome { id, left_behind: None }),
             Err(refusal) => {
                 self.abandon("refused");
@@ -499,12 +521,19 @@ impl StateStore for RowState {
     fn reserve(&mut self, since: Option<u64>, part: &StatePart) -> Result<Reservation, LockRefusal> {
         let since = since.map_or(self.since, |since| i64::try_from(since).unwrap_or(i64::MAX));
         match self.scope {
-            Scope::Part(_) => self.take(Some(since), &LockColumns::of(part)),
+            Scope::Part(_) => self.take(Some(since), &LockColumns::of(part), Request::Plan),
             Scope::Whole => Ok(Reservation::Held),
             // Without locks a plan is stale if anything has changed.
             Scope::Nothing if since == self.since => Ok(Reservation::Held),
             Scope::Nothing => Ok(Reservation::Stale(Vec::new())),
         }
+    }
+
+    fn wait_for_holder(&mut self, limit: Duration) -> bool {
+        let Some(run) = self.awaited.take() else { return false };
+        let limit = limit.min(WAIT);
+        // Without a session the next request for the locks says why.
+        self.session().and_then(|session| self.rows.wait_for(&session, &run, limit)).is_ok()
     }
 
     fn snapshot(&self) -> Option<u64> {
@@ -520,7 +549,11 @@ impl StateStore for RowState {
         let id = LockId(run.holder.id);
         let session = self.session.clone().filter(|session| !session.is_closed());
         let ended = match session {
-            Some(session) => self.rows.end_run(&session, &id.0, "done"),
+            Some(session) => {
+                let ended = self.rows.end_run(&session, &id.0, "done");
+                self.retain(&session);
+                ended
+            }
             // The run ends with its session, in any case.
             None => self.rows.with_session(|session| self.rows.end_run(session, &id.0, "done")),
         };
@@ -547,10 +580,17 @@ impl StateStore for RowState {
                 let holder = holders.first().map(|run| rows.holder(session, run, &[])).transpose()?;
                 return Ok(Err(holder.flatten()));
             }
-            // First no request of it can begin, then the one that is on its way fails.
-            rows.end_run(session, id, "forced")?;
-            rows.end_session(session, id)?;
-            Ok(Ok(()))
+            match rows.end_absent(session, id)? {
+                None => Ok(Ok(())),
+                Some(process) => {
+                    let holder = rows.holder(session, id, &[])?;
+                    let who = holder.map_or_else(String::new, |holder| format!(" of {} ({})", holder.who, holder.info));
+                    Err(PgError::Refused(format!(
+                        "the database session of the run{who} still exists, so the run may still change objects. Stop that process. \
+                         If it is unreachable, end its session with `SELECT pg_terminate_backend({process})` first"
+                    )))
+                }
+            }
         });
         let refusal = match ended {
             Ok(Ok(())) => return Ok(()),
@@ -564,6 +604,8 @@ impl StateStore for RowState {
     fn read(&mut self) -> Result<Reading, Diagnostics> {
         let snapshot = self.snapshot_of()?;
         (self.since, self.revision) = (snapshot.revision, snapshot.revision);
+        // A workspace that was deleted and created again since is another one.
+        self.id = snapshot.id.or(self.id);
         let mut diagnostics = snapshot.warnings;
         if snapshot.is_elsewhere {
             diagnostics.push(diagnostics::pg_state_elsewhere(&self.location));
@@ -572,10 +614,7 @@ impl StateStore for RowState {
         self.serial = snapshot.state.as_ref().map_or(0, |state| state.serial);
         self.started = snapshot.state.as_ref().map(|state| (state.lineage.clone(), state.serial));
         self.known = Some(snapshot.state);
-        let mut left = std::mem::take(&mut self.left);
-        left.extend(snapshot.left);
-        left.sort();
-        left.dedup();
+        let left = snapshot.left;
         let mut recovered = None;
         if !left.is_empty() {
             let is_run = self.scope != Scope::Nothing;
@@ -594,6 +633,19 @@ impl StateStore for RowState {
             recovered = Some(unsaved);
         }
         Ok(Reading { state: self.known.clone().flatten(), diagnostics, recovered })
+    }
+
+    fn outputs(&mut self) -> Result<Option<BTreeMap<EcoString, Output>>, Diagnostics> {
+        self.reading(|state, session| state.rows.read_outputs_of(session, state.seal()))
+    }
+
+    fn at(&mut self, time: UtcTime) -> Option<Result<Option<State>, Diagnostics>> {
+        Some(self.reading(|state, session| state.rows.read_at(session, time, state.seal())))
+    }
+
+    fn history(&mut self, addr: &AbsResourceInstance) -> Option<Result<Vec<ObjectVersion>, Diagnostics>> {
+        let address = addr.to_string();
+        Some(self.reading(|state, session| state.rows.versions(session, &address, state.seal())))
     }
 
     fn write(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
@@ -671,8 +723,20 @@ impl RowState {
     fn begin(&mut self, holder: LockHolder, scope: Scope) {
         self.run = Some(Run { holder, is_registered: false, commits: 0 });
         self.scope = scope;
+        self.has_locks = false;
         // The session of a run is its own.
         self.session = None;
+    }
+
+    /// Removes old history, as `history_days` says. Its failure changes nothing for the run.
+    fn retain(&self, session: &Session) {
+        let (Some(days), Some(id)) = (self.rows.history_days, self.id) else { return };
+        let statement = format!("SELECT {}.yuba_retain($1, $2, $3)", self.rows.schema);
+        let retained =
+            session.query(&statement, &[(&schema::version(), Type::INT4), (&id, Type::INT8), (&days, Type::INT4)]);
+        if let Err(error) = retained {
+            tracing::warn!(reason = error.reason(), "history that is older than history_days was not removed");
+        }
     }
 
     /// Ends a run that has got no locks.

@@ -2,7 +2,7 @@
 //! in each line.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use tokio_postgres::types::Type;
@@ -28,10 +28,10 @@ struct Unsaved {
 }
 
 impl RowState {
-    /// Writes edits that the database does not have. They replace earlier ones of the same run, which are among them.
-    pub(super) fn keep_unsaved(&self, state: &State, edits: &[Edit]) -> Result<(), Diagnostics> {
+    /// Writes edits that the database does not have, and returns the file. They replace earlier ones of the same run, which are among them.
+    pub(super) fn keep_unsaved(&self, state: &State, edits: &[Edit]) -> Result<Option<PathBuf>, Diagnostics> {
         if edits.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let path = self.unsaved_path();
         let head = json!({
@@ -51,7 +51,10 @@ impl RowState {
             self.files.create_directory(directory_of(&path))?;
             write_new(self.files.as_ref(), &path, &bytes, Access::Private).map(drop)
         };
-        write().map_err(|error| diagnostics::journal_not_written(&path, Path::new(&self.location), &error).into())
+        match write() {
+            Ok(()) => Ok(Some(path)),
+            Err(error) => Err(diagnostics::journal_not_written(&path, Path::new(&self.location), &error).into()),
+        }
     }
 
     /// Removes the file after its edits are saved.
