@@ -55,7 +55,7 @@ pub use local::{
     Backup, DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, LocalBackend, LocalSettings, LockRecord, Paths, ReadAhead,
 };
 pub use lock::{LockHolder, LockRefusal};
-pub use process::{Alive, new_uuid};
+pub use process::{Alive, alive, new_uuid};
 pub use store::{
     Backend, LockOutcome, Reading, Reservation, Saved, StatePart, StateSelector, StateStore, SuccessorCheck, WayBack,
     lock, lock_with,
