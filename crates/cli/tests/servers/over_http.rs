@@ -13,7 +13,8 @@ use crate::{needs, ok, start, wait_until};
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        needs(&["moto"], "killed applies lose nothing: s3 with lock objects", on_s3),
+        needs(&["moto"], "killed applies lose nothing: s3 with lock objects", || on_s3("use_lockfile = true")),
+        needs(&["moto"], "killed applies lose nothing: s3 with a lock table", || on_s3("dynamodb_table = \"locks\"")),
         needs(&[], "killed applies lose nothing: http", on_http),
         needs(&[], "an interrupt during a change of the state leaves no lock", an_interrupt_leaves_no_lock),
         needs(&[], "an interrupt of a migration leaves no lock", an_interrupted_migration_leaves_no_lock),
@@ -33,11 +34,12 @@ pub(crate) fn s3_backend(url: &str, key: &str, lock: &str) -> String {
     )
 }
 
-fn on_s3() {
+fn on_s3(lock: &'static str) {
     let server = moto().expect("because it is installed");
     server.create_bucket("states");
+    server.create_lock_table("locks");
     let url = server.url();
-    let backend = move |state: &str| s3_backend(&url, state, "use_lockfile = true");
+    let backend = move |state: &str| s3_backend(&url, state, lock);
     let environment = S3_CREDENTIALS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     check(&Target { backend: Box::new(backend), environment, locks: Locks::Left, journal: Journal::Local });
 }
