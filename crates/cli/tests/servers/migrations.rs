@@ -30,7 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         .enumerate()
         .skip(1)
         .map(|(at, (name, servers))| {
-            let test = move || between(*name, &PLACES[..at]);
+            let test = move || between(name, &PLACES[..at]);
             needs(servers, &format!("states move between {name} and all backends before it"), test)
         })
         .collect();
@@ -48,23 +48,22 @@ fn between(name: &str, others: &[(&str, &[&str])]) {
     }
 }
 
+/// Arguments of a backend, as expressions by name.
+type Expressions = Vec<(&'static str, String)>;
+
 /// A backend on a server that runs.
 struct Place {
     name: &'static str,
     has_workspaces: bool,
     /// The arguments for a state of its own, as expressions.
-    arguments: Box<dyn Fn(&str) -> Vec<(&'static str, String)>>,
+    arguments: Box<dyn Fn(&str) -> Expressions>,
     environment: Vec<(&'static str, String)>,
     /// Runs until it is dropped.
     _server: Box<dyn Any>,
 }
 
 impl Place {
-    fn new(
-        name: &'static str,
-        server: impl Any,
-        arguments: impl Fn(&str) -> Vec<(&'static str, String)> + 'static,
-    ) -> Place {
+    fn new(name: &'static str, server: impl Any, arguments: impl Fn(&str) -> Expressions + 'static) -> Place {
         Place {
             name,
             has_workspaces: true,
