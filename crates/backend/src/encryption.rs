@@ -141,6 +141,11 @@ impl Sealing {
         Ok(sealing)
     }
 
+    /// Whether any method encrypts: the one for new content, or one that old content can be read with.
+    pub fn has_encryption(&self) -> bool {
+        self.0.methods.iter().any(|method| !matches!(method, EncryptionMethod::Unencrypted))
+    }
+
     /// Whether new content is written in clear text.
     pub fn is_clear(&self) -> bool {
         matches!(self.0.methods.first(), None | Some(EncryptionMethod::Unencrypted))

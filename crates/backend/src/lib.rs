@@ -55,7 +55,7 @@ pub use local::{
     Backup, DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, LocalBackend, LocalSettings, LockRecord, Paths, ReadAhead,
 };
 pub use lock::{LockHolder, LockRefusal};
-pub use process::{Alive, new_uuid};
+pub use process::{Alive, alive, new_uuid};
 pub use store::{
     Backend, EstateOperation, EstateWorkspace, LockOutcome, ObjectVersion, Reading, Reservation, Saved, StateCommit,
     StatePart, StateSelector, StateStore, SuccessorCheck, WayBack, lock, lock_with,

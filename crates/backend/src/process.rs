@@ -45,7 +45,7 @@ pub(crate) fn host() -> String {
 
 /// Whether the process with this number lives on this host.
 #[cfg(unix)]
-pub(crate) fn alive(pid: u32) -> Alive {
+pub fn alive(pid: u32) -> Alive {
     use nix::errno::Errno;
     let Ok(raw) = i32::try_from(pid) else { return Alive::No };
     if raw <= 0 {
@@ -61,7 +61,7 @@ pub(crate) fn alive(pid: u32) -> Alive {
 
 /// Whether the process with this number lives on this host.
 #[cfg(not(unix))]
-pub(crate) fn alive(_pid: u32) -> Alive {
+pub fn alive(_pid: u32) -> Alive {
     Alive::Unknown
 }
 

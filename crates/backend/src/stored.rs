@@ -474,8 +474,7 @@ impl StateStore for StoredState {
     }
 
     fn read(&mut self) -> Result<Reading, Diagnostics> {
-        let stored = self.backend.retrying(|| self.store().read(&self.workspace));
-        let stored = stored.map_err(|error| diagnostics::store_not_read(&self.location, &error))?;
+        let stored = self.stored().map_err(|error| diagnostics::store_not_read(&self.location, &error))?;
         let (content, version) = stored.map_or_else(Default::default, |stored| (stored.content, Some(stored.version)));
         (self.version, self.read_content) = (version, fingerprint(&content));
         let (clear, migrates) = self.unsealed(&content)?;

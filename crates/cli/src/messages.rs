@@ -235,6 +235,7 @@ impl<'t> Messages<'t> {
             InitEvent::InvalidAnswer(reason) => {
                 self.diagnostics(&crate::diagnostics::invalid_answer(reason).into(), &Sources::new());
             }
+            InitEvent::Migrating => {}
             InitEvent::Locking => self.locking(),
             InitEvent::Modules { upgrade } => {
                 let text = if *upgrade { "Upgrading modules..." } else { "Initializing modules..." };

@@ -33,6 +33,7 @@ pub(crate) fn are_handled() -> bool {
 }
 
 /// Ctrl-C while packages are installed: downloads are cancelled, and unfinished packages are removed.
+#[derive(Default)]
 pub(crate) struct Cancel {
     raised: Arc<AtomicBool>,
 }
@@ -40,10 +41,16 @@ pub(crate) struct Cancel {
 impl Cancel {
     /// Handles signals from now on: the first one cancels downloads, the second one ends the process.
     pub(crate) fn watch(settings: &Settings) -> Cancel {
-        let cancel = Cancel { raised: Arc::default() };
+        let cancel = Cancel::default();
+        cancel.begin(settings);
+        cancel
+    }
+
+    /// Handles signals from now on, as [`Cancel::watch`] does. Call it once.
+    pub(crate) fn begin(&self, settings: &Settings) {
         if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
             HANDLED.store(true, Ordering::SeqCst);
-            let (client, raised) = (settings.hosts().services().client().clone(), cancel.raised.clone());
+            let (client, raised) = (settings.hosts().services().client().clone(), self.raised.clone());
             std::thread::spawn(move || {
                 let mut signals = signals.forever();
                 if signals.next().is_some() {
@@ -58,7 +65,11 @@ impl Cancel {
                 }
             });
         }
-        cancel
+    }
+
+    /// Whether a signal has arrived.
+    pub(crate) fn is_raised(&self) -> bool {
+        self.raised.load(Ordering::SeqCst)
     }
 
     /// Whether an operation failed because of an interrupt, which is reported instead of the errors it caused.

@@ -84,7 +84,9 @@ impl Fetcher {
             "file" => files::fetch(address, into),
             "oci" => oci::fetch(self, &address.url, into),
             "hg" => {
-                Err("repositories of Mercurial are not supported yet; use git, or an archive over https".to_owned())
+                let reason = "Mercurial repositories are not supported: few hosts still serve them, and Yuba runs no \"hg\"; use git, or an \
+                              archive over https";
+                Err(reason.to_owned())
             }
             "s3" => s3::fetch(self, address, into),
             "gcs" => gcs::fetch(self, address, into),

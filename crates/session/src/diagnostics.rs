@@ -210,20 +210,37 @@ pub(crate) fn cloud_is_a_block(span: Span) -> Diagnostic {
 pub(crate) fn backend_not_available(kind: &str, span: Span) -> Diagnostic {
     let detail = match kind {
         "oss" => {
-            "This version of Yuba does not support the backend \"oss\": it does not implement the requests and signatures of \
-                  Alibaba Cloud OSS and Tablestore."
+            "This version of Yuba does not support the backend \"oss\": its locks are rows of Alibaba Cloud Tablestore, and no emulator of \
+             that service exists to test them against."
         }
         "cos" => {
-            "This version of Yuba does not support the backend \"cos\": it does not implement the requests and signatures of \
-                  Tencent Cloud COS."
+            "This version of Yuba does not support the backend \"cos\": its locks are tags of Tencent Cloud's tag service, and no emulator \
+             of that service exists to test them against."
         }
         kind => &format!("This version of Yuba does not support the backend {kind:?}."),
     };
     Diagnostic::new(&BACKEND_NOT_AVAILABLE, detail).hint(other_backend(kind)).at(span)
 }
 
+/// Advice for backends that earlier versions of the language had.
+const REMOVED_BACKENDS: [(&str, &str); 6] = [
+    ("artifactory", MOVE_REMOVED),
+    ("azure", "Use \"azurerm\": it reads the same blobs."),
+    ("etcd", MOVE_REMOVED),
+    ("etcdv3", MOVE_REMOVED),
+    ("manta", MOVE_REMOVED),
+    ("swift", MOVE_REMOVED),
+];
+
+const MOVE_REMOVED: &str = "Copy the states with \"state pull\" of the version that wrote them, configure another backend, and save them \
+                            with \"yuba state push\".";
+
 /// A backend that does not exist.
 pub(crate) fn unknown_backend(kind: &str, known: &[&str], span: Span) -> Diagnostic {
+    if let Some((_, advice)) = REMOVED_BACKENDS.iter().find(|(name, _)| *name == kind) {
+        let detail = format!("OpenTofu and Yuba no longer have the backend {kind:?}.");
+        return Diagnostic::new(&BACKEND_TYPE_UNKNOWN, detail).hint(*advice).at(span);
+    }
     let hint = yuba_syntax::suggestion::did_you_mean(kind, known.iter().copied());
     let detail = format!("Backend type {kind:?} does not exist.");
     Diagnostic::new(&BACKEND_TYPE_UNKNOWN, detail).hint(hint.trim_start()).at(span)

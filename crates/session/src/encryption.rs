@@ -29,9 +29,6 @@ use crate::project::Project;
 /// The variable of the environment with an encryption configuration, in native or JSON syntax.
 pub const VARIABLE: &str = "TF_ENCRYPTION";
 
-/// Key providers that OpenTofu supports and this version does not.
-const OTHER_PROVIDERS: [&str; 1] = ["xor"];
-
 /// Evaluates the arguments of a key provider.
 struct ServiceArguments<'e> {
     eval: Eval<'e>,
@@ -281,9 +278,6 @@ impl Preparing<'_> {
                 KeySource::External { command }
             }
             kind if let Some(kind) = key_service(kind) => self.service(kind, block, &usage)?,
-            kind if OTHER_PROVIDERS.contains(&kind) => {
-                return Err(diagnostics::not_available("key provider", kind, block.span).into());
-            }
             kind => return Err(diagnostics::unknown_key_provider_type(kind, block.span).into()),
         };
         let meta_key = block.metadata_alias.as_deref().filter(|alias| !alias.is_empty());

@@ -76,6 +76,8 @@ pub enum InitEvent {
     BackendUnset(EcoString),
     /// An answer to a prompt cannot be used: the reason.
     InvalidAnswer(EcoString),
+    /// A state is about to be locked and copied. An interrupt that ends the process would leave its locks.
+    Migrating,
     /// The lock of a state takes long.
     Locking,
     /// The backend can be used: its type.
@@ -112,6 +114,8 @@ pub struct InitRequest<'a> {
     pub prompt: Option<Box<Prompt>>,
     /// Settings for locking states.
     pub flags: StateFlags,
+    /// Whether the user asks to stop. Called while a migration waits and between its steps.
+    pub is_interrupted: &'a dyn Fn() -> bool,
     /// Install modules.
     pub modules: bool,
     /// A module that becomes the root module of a directory that is empty.

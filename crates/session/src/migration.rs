@@ -6,6 +6,7 @@
 mod cloud;
 mod inspection;
 
+use yuba_backend::encryption::Sealing;
 use yuba_backend::workspace::DEFAULT_WORKSPACE;
 use yuba_backend::{
     Backend, CLOUD, LocalBackend, LockHolder, Naming, StateStore, Storage, SuccessorCheck, WORKSPACES_NOT_SUPPORTED,
@@ -15,10 +16,10 @@ use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
 use crate::backend::diagnostics;
-use crate::backend::{StateLocation, VersionCheck, acquire};
+use crate::backend::{LockWait, StateLocation, VersionCheck, acquire};
 use crate::install::{InitEvent, InitRequest};
 use crate::prompt::{Question, Typing, confirmed};
-use inspection::Inspection;
+use inspection::{Comparison, Copies, Named};
 
 /// Whether states are copied without a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,20 +96,21 @@ pub(crate) struct Migration<'m> {
     source: &'m Side,
     destination: &'m Side,
     request: &'m InitRequest<'m>,
+    encryption: Option<&'m Sealing>,
     emit: &'m mut dyn FnMut(InitEvent),
     /// The workspace to select afterwards.
     pub(crate) selected: Option<String>,
 }
 
 impl<'m> Migration<'m> {
-    /// From the old backend to the new one.
+    /// From the old backend to the new one. `encryption` is the one of states.
     pub(crate) fn new(
-        source: &'m Side,
-        destination: &'m Side,
+        (source, destination): (&'m Side, &'m Side),
         request: &'m InitRequest<'m>,
+        encryption: Option<&'m Sealing>,
         emit: &'m mut dyn FnMut(InitEvent),
     ) -> Migration<'m> {
-        Migration { source, destination, request, emit, selected: None }
+        Migration { source, destination, request, encryption, emit, selected: None }
     }
 
     /// Copies what the user wants to be copied. The result are the workspaces of the source that were copied.
@@ -249,6 +251,8 @@ impl<'m> Migration<'m> {
         if present.is_some_and(|present| is_same(&present, &state)) {
             return Ok(Copied::Yes);
         }
+        // From here on an interrupt ends the copy between two steps, so that no lock stays.
+        (self.emit)(InitEvent::Migrating);
         self.lock(source.as_mut(), "migration source state")?;
         // Dropping a store that is locked releases its lock.
         self.lock(destination.as_mut(), "migration destination state")?;
@@ -270,6 +274,7 @@ impl<'m> Migration<'m> {
         if approval == CopyApproval::Prompt && !self.wanted(&state, present.as_ref(), (source, destination))? {
             return Ok(Copied::No);
         }
+        self.check_goes_on()?;
         // The copy has the lineage and the serial of the source, so plans and backups of it stay valid. OpenTofu counts the write,
         // and makes up another lineage in stores that were empty.
         let kinds = (self.source.kind, self.destination.kind);
@@ -304,16 +309,12 @@ impl<'m> Migration<'m> {
                 confirmed(prompt, query, &description)
             }
             Some(present) if prompt.is_some() => {
-                let directory = self.request.project.environment().temporary();
-                let inspection = Inspection::write(&directory, (old, state), (new, present))
-                    .map_err(|error| diagnostics::inspection_not_written(&directory, &error))?;
-                let (one, other) = (inspection.source.display(), inspection.destination.display());
+                let comparison = self.comparison((old, state), (new, present))?;
                 let description = format!(
                     "The previous {old:?} backend has a state ({here}).\nThe newly configured {new:?} backend has another state \
-                     ({there}).\nTo compare them, look at these files. They are removed after the prompt.\n\n\
-                     Previous (type {old:?}): {one}\nNew      (type {new:?}): {other}\n\n\
-                     Enter \"yes\" to overwrite the state in the new backend with the previous one, \"no\" to keep the state in \
-                     the new backend."
+                     ({there}).\n{}\n\nEnter \"yes\" to overwrite the state in the new backend with the previous one, \"no\" to keep the state in \
+                     the new backend.",
+                    comparison.described(old, new)
                 );
                 confirmed(prompt, query, &description)
             }
@@ -322,18 +323,54 @@ impl<'m> Migration<'m> {
         asked.map_err(|reason| reason.about_copying().into())
     }
 
+    /// What the user compares two states by.
+    fn comparison(&self, old: Named<'_>, new: Named<'_>) -> Result<Comparison, Diagnostics> {
+        if self.encryption.is_some_and(Sealing::has_encryption) {
+            return Ok(Comparison::Listed(inspection::listed(old, new)));
+        }
+        let directory = self.request.project.environment().temporary();
+        let copies = Copies::write(&directory, old, new);
+        let copies = copies.map_err(|error| diagnostics::inspection_not_written(&directory, &error))?;
+        Ok(Comparison::Files(copies))
+    }
+
     fn lock(&mut self, store: &mut dyn StateStore, operation: &str) -> Result<(), Diagnostics> {
         let flags = &self.request.flags;
         if !flags.lock {
             return Ok(());
         }
         let holder = LockHolder::ourselves(operation, &self.request.project.backends().environment.variables);
-        let emit = &mut *self.emit;
-        let locked = acquire(store, &holder, flags.lock_timeout, &mut || emit(InitEvent::Locking))?;
+        self.check_goes_on()?;
+        let mut waiting = Waiting { emit: &mut *self.emit, is_interrupted: self.request.is_interrupted };
+        let locked = acquire(store, &holder, flags.lock_timeout, &mut waiting)?;
         if let Some(warning) = locked.left_behind.as_ref().map(lock_left_behind) {
             tracing::warn!(title = %warning.summary, "a process has left a lock");
         }
         Ok(())
+    }
+
+    /// Fails after an interrupt.
+    fn check_goes_on(&self) -> Result<(), Diagnostics> {
+        match (self.request.is_interrupted)() {
+            true => Err(diagnostics::migration_interrupted().into()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Waits for a lock until the user asks to stop.
+struct Waiting<'w> {
+    emit: &'w mut dyn FnMut(InitEvent),
+    is_interrupted: &'w dyn Fn() -> bool,
+}
+
+impl LockWait for Waiting<'_> {
+    fn slow(&mut self) {
+        (self.emit)(InitEvent::Locking);
+    }
+
+    fn is_interrupted(&mut self) -> bool {
+        (self.is_interrupted)()
     }
 }
 

@@ -25,7 +25,7 @@ pub use fixture::{File, parse_fixture};
 pub use host::{Asked, Cut, Host, Reply};
 pub use kills::{Kills, Recovery};
 pub use metadata::NO_METADATA;
-pub use relay::Relay;
+pub use relay::{Afterwards, Lost, Relay};
 pub use sandbox::{Run, Sandbox, has_program};
 pub use test_provider::{TEST_PROVIDER, platform, provider_mirror, provider_mirror_version, test_provider};
 pub use tunnel::{Route, Tunnel};

@@ -132,6 +132,9 @@ fn decrypt(client: TcpStream, server: TcpStream, configuration: Arc<ServerConfig
         server.get_mut().write_all(&request)?;
         let is_head = if request.starts_with(b"HEAD ") { HeadOnly::Yes } else { HeadOnly::No };
         let response = message(&mut server, is_head)?;
+        if response.is_empty() {
+            return Ok(());
+        }
         client.get_mut().write_all(&response)?;
         client.get_mut().flush()?;
     }
@@ -146,7 +149,7 @@ pub(crate) enum HeadOnly {
 
 /// A message with its content. Empty at the end of the connection.
 pub(crate) fn message(stream: &mut BufReader<impl Read>, head_only: HeadOnly) -> io::Result<Vec<u8>> {
-    let (mut bytes, mut length) = (Vec::new(), 0);
+    let (mut bytes, mut length, mut is_chunked) = (Vec::new(), 0, false);
     loop {
         let mut line = Vec::new();
         // Clients often end connections without saying so.
@@ -158,14 +161,41 @@ pub(crate) fn message(stream: &mut BufReader<impl Read>, head_only: HeadOnly) ->
         if let Some(value) = text.strip_prefix("content-length:") {
             length = value.trim().parse().unwrap_or(0);
         }
+        is_chunked |= text.starts_with("transfer-encoding:") && text.contains("chunked");
         if text.trim().is_empty() {
             break;
         }
     }
-    if head_only == HeadOnly::No {
+    if head_only == HeadOnly::No && is_chunked {
+        chunks(stream, &mut bytes)?;
+    } else if head_only == HeadOnly::No {
         let start = bytes.len();
         bytes.resize(start + length, 0);
         stream.read_exact(&mut bytes[start..])?;
     }
     Ok(bytes)
+}
+
+/// Content in chunks, up to and with the empty line after the last one.
+fn chunks(stream: &mut BufReader<impl Read>, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut is_last = false;
+    loop {
+        let start = bytes.len();
+        stream.read_until(b'\n', bytes)?;
+        let line = String::from_utf8_lossy(&bytes[start..]).into_owned();
+        if is_last || line.is_empty() {
+            match line.trim().is_empty() {
+                true => return Ok(()),
+                false => continue,
+            }
+        }
+        let size = usize::from_str_radix(line.split(';').next().unwrap_or_default().trim(), 16);
+        let size = size.map_err(io::Error::other)?;
+        is_last = size == 0;
+        if !is_last {
+            let start = bytes.len();
+            bytes.resize(start + size + 2, 0);
+            stream.read_exact(&mut bytes[start..])?;
+        }
+    }
 }

@@ -45,6 +45,11 @@ pub fn key_service(name: &str) -> Option<KeyServiceKind> {
     KEY_SERVICES.iter().copied().find(|kind| kind.name == name)
 }
 
+/// The names of all rows.
+pub fn key_services() -> impl Iterator<Item = &'static str> {
+    KEY_SERVICES.iter().map(|kind| kind.name)
+}
+
 /// A service that creates and decrypts data keys. Errors are sentences that name the request and contain no secret.
 pub trait KeyService: fmt::Debug + Send + Sync {
     /// A new data key.

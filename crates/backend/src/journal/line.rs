@@ -150,6 +150,12 @@ pub(crate) fn parse(bytes: &[u8], sealing: Option<&Sealing>) -> Lines {
     found
 }
 
+/// The fingerprint of the snapshot that was about to be saved last; none if everything before the edits was saved.
+pub(crate) fn last_announced(journal: &[u8], sealing: Option<&Sealing>) -> Option<String> {
+    let mut lines = parse(journal, sealing).lines.into_iter().rev();
+    lines.find_map(|line| if let Line::Snapshot { sha256, .. } = line { Some(sha256) } else { None })
+}
+
 /// Content of an encrypted line, if it is one and intact.
 fn sealed_line(line: &[u8]) -> Option<&[u8]> {
     let line = std::str::from_utf8(line).ok()?;

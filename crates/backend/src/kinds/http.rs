@@ -149,9 +149,8 @@ impl Store for HttpStore {
 
     fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError> {
         only_default(workspace)?;
-        if write.lock.is_none() || write.precondition == Precondition::Absent {
-            self.compare(write.precondition)?;
-        }
+        // Also with a lock: a server cannot report that a lock was released by force, and accepts writes after it.
+        self.compare(write.precondition)?;
         let endpoint = Endpoint { url: self.write_url(write.lock), ..self.address.clone() };
         let exchange = self.send(&endpoint, self.address.method.clone(), Some(write.content.to_vec()))?;
         match exchange.response.status {

@@ -24,6 +24,15 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn workspaces(&self) -> Result<Vec<String>, StoreError>;
     /// The content of a state; none if it was never written.
     fn read(&self, workspace: &str) -> Result<Option<Stored>, StoreError>;
+    /// Like [`Store::read`], for a caller that holds the lock and whose interrupted run was writing a content. A store that compares contents
+    /// with a record of its own completes that write: it accepts this content, and corrects the record.
+    fn read_interrupted(
+        &self,
+        workspace: &str,
+        _is_of_run: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Option<Stored>, StoreError> {
+        self.read(workspace)
+    }
     /// Writes the content of a state and returns its new version. Fails with [`StoreErrorKind::Conflict`], and changes
     /// nothing, if the precondition does not hold.
     fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError>;

@@ -10,7 +10,8 @@ use crate::diagnostics;
 use crate::errored::ERRORED_STATE;
 use crate::files::{Access, Open, directory_of, write_new};
 use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, continues, discard, read_journal};
-use crate::kit::store::{RunState, ServerJournal, StoreErrorKind};
+use crate::journal::line::{fingerprint, last_announced};
+use crate::kit::store::{RunState, ServerJournal, StoreError, StoreErrorKind, Stored};
 use crate::store::Reading;
 
 /// The journal that a run has left.
@@ -25,6 +26,26 @@ impl StoredState {
     fn is_live(&self) -> bool {
         let opened = self.backend.files.open(&self.journal_lock(), Open::Existing);
         opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
+    }
+
+    /// What the store has. With the lock, a snapshot that an interrupted run of this machine has announced is accepted although the run
+    /// did not complete the write.
+    pub(super) fn stored(&self) -> Result<Option<Stored>, StoreError> {
+        let announced = match self.held {
+            Held::Lock(_) if self.lasts() => {
+                // `recover` reports a journal that cannot be read.
+                let journal = read_journal(self.backend.files.as_ref(), &self.journal).ok().flatten();
+                journal.and_then(|journal| last_announced(&journal, self.backend.sealing.as_ref()))
+            }
+            _ => None,
+        };
+        self.backend.retrying(|| match &announced {
+            Some(announced) => {
+                let is_of_run = |content: &[u8]| fingerprint(content) == *announced;
+                self.store().read_interrupted(&self.workspace, &is_of_run)
+            }
+            None => self.store().read(&self.workspace),
+        })
     }
 
     /// Completes what was read from a journal that a run has left.

@@ -29,6 +29,10 @@ impl Subject for Gcs {
         json!({ "bucket": BUCKET, "prefix": state, "access_token": "any", "storage_custom_endpoint": endpoint })
     }
 
+    fn server_of(&self, _state: &str) -> Option<String> {
+        Some(self.server.address())
+    }
+
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
         let target = format!("/upload/storage/v1/b/{BUCKET}/o?uploadType=media&name={state}%2Fdefault.tfstate");
         self.server.ask("POST", &target, &String::from_utf8_lossy(content)).status == 200
@@ -45,10 +49,13 @@ impl Subject for Gcs {
 }
 
 pub(crate) fn subjects() -> Vec<Lazy> {
-    vec![Lazy::new("gcs on fake-gcs-server", "fake-gcs-server", is_installed("fake-gcs-server"), || {
-        let server = fake_gcs()?;
-        server.create_bucket(BUCKET);
-        let relay = Relay::to(server.address());
-        Some(Arc::new(Gcs { server, relay }) as Started)
-    })]
+    vec![
+        Lazy::new("gcs on fake-gcs-server", "fake-gcs-server", is_installed("fake-gcs-server"), || {
+            let server = fake_gcs()?;
+            server.create_bucket(BUCKET);
+            let relay = Relay::to(server.address());
+            Some(Arc::new(Gcs { server, relay }) as Started)
+        })
+        .with_cuts(),
+    ]
 }

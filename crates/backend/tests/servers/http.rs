@@ -54,9 +54,12 @@ impl Subject for Http {
         Json::Object(both.iter().filter_map(Json::as_object).flatten().map(|(k, v)| (k.clone(), v.clone())).collect())
     }
     fn abilities(&self) -> Abilities {
-        // The server accepts the release of a lock that is gone, so a run cannot find out. `kinds::http::tests` has a test of
-        // force-unlock.
-        Abilities { workspaces: false, notices_lost_locks: false, force_unlock: false, ..Abilities::default() }
+        // The server accepts the release of a lock that is gone, so a run cannot find out before it writes.
+        Abilities { workspaces: false, notices_lost_locks: false, release_is_checked: false, ..Abilities::default() }
+    }
+    fn server_of(&self, state: &str) -> Option<String> {
+        self.arguments(state);
+        self.servers().get(state).map(HttpLockServer::address)
     }
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
         self.servers().get(state).expect("the test has opened the state").set_state("/state", content);
@@ -73,7 +76,8 @@ impl Subject for Http {
 
 pub(crate) fn subjects() -> Vec<Lazy> {
     vec![
-        Lazy::new("http", "http_lock_server", true, || Some(Arc::new(Http::new(Style::OneUrl)) as Started)),
-        Lazy::new("http like GitLab", "http_lock_server", true, || Some(Arc::new(Http::new(Style::GitLab)) as Started)),
+        Lazy::new("http", "http_lock_server", true, || Some(Arc::new(Http::new(Style::OneUrl)) as Started)).with_cuts(),
+        Lazy::new("http like GitLab", "http_lock_server", true, || Some(Arc::new(Http::new(Style::GitLab)) as Started))
+            .with_cuts(),
     ]
 }

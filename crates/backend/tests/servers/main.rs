@@ -6,6 +6,7 @@
 
 mod azurite;
 mod consul;
+mod cuts;
 mod gcs;
 mod http;
 mod kubernetes;
@@ -48,7 +49,8 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for lazy in subjects() {
         let lazy = Arc::new(lazy);
-        for (name, test) in suite::TESTS {
+        let cuts = lazy.has_cuts.then_some((cuts::NAME, cuts::a_cut_at_any_request_loses_nothing as suite::Test));
+        for (name, test) in suite::TESTS.iter().copied().chain(cuts) {
             let subject = Arc::clone(&lazy);
             let run = move || {
                 let started = subject.get();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use md5::{Digest as _, Md5};
 use serde_json::{Value as Json, json};
 use yuba_net::aws::{Aws, AwsSettings, Service};
 use yuba_net::http::{HttpClient, HttpSettings, Method, Request, Url};
@@ -80,13 +81,18 @@ impl Subject for OnMoto {
             },
         )
     }
+    fn server_of(&self, _state: &str) -> Option<String> {
+        Some(self.server.address())
+    }
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
+        put(&self.server.url(), ("AKIATEST", "secret"), &format!("/{BUCKET}/dir/{state}.tfstate"), content);
         // A state that does not match its digest is another error, after ten seconds.
         if self.locks != Locks::Objects {
-            return false;
+            let digest: String = Md5::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+            let row = format!("{BUCKET}/dir/{state}.tfstate-md5");
+            let item = json!({ "TableName": TABLE, "Item": { "LockID": { "S": row }, "Digest": { "S": digest } } });
+            self.server.dynamodb("PutItem", &item.to_string());
         }
-        let Ok(text) = std::str::from_utf8(content) else { return false };
-        self.server.s3("PUT", &format!("/{BUCKET}/dir/{state}.tfstate"), text);
         true
     }
     fn interrupt(&self) -> bool {
@@ -104,29 +110,34 @@ struct Signed {
     relay: Relay,
 }
 
+/// A signed PUT that has to succeed.
+fn put(server: &str, (access_key, secret_key): (&str, &str), path: &str, body: &[u8]) {
+    let settings = AwsSettings {
+        region: Some("us-east-1".to_owned()),
+        access_key: Some(access_key.to_owned()),
+        secret_key: Some(Secret::new(secret_key)),
+        ..AwsSettings::default()
+    };
+    let client = HttpClient::new(HttpSettings::default());
+    let aws = Aws::new(settings, &Environment::default(), client, Arc::new(|path: &_| std::fs::read(path)));
+    let aws = aws.expect("credentials are arguments");
+    let url = Url::parse(&format!("{server}{path}")).expect("it is a URL");
+    let request = Request { method: Method::PUT, body: Some(body.to_vec()), ..Request::new(url) };
+    let request = aws.sign(request, Service::S3).expect("credentials are arguments");
+    let response = aws.client().get(&request).expect("the server answers");
+    assert!(response.is_success(), "{} {}", response.status, String::from_utf8_lossy(&response.body));
+}
+
 impl Signed {
-    fn request(&self, method: Method, path: &str, body: &[u8]) {
-        let settings = AwsSettings {
-            region: Some("us-east-1".to_owned()),
-            access_key: Some(self.server.access_key().to_owned()),
-            secret_key: Some(Secret::new(self.server.secret_key())),
-            ..AwsSettings::default()
-        };
-        let client = HttpClient::new(HttpSettings::default());
-        let aws = Aws::new(settings, &Environment::default(), client, Arc::new(|path: &_| std::fs::read(path)));
-        let aws = aws.expect("credentials are arguments");
-        let url = Url::parse(&format!("{}{path}", self.server.url())).expect("it is a URL");
-        let request = Request { method, body: Some(body.to_vec()), ..Request::new(url) };
-        let request = aws.sign(request, Service::S3).expect("credentials are arguments");
-        let response = aws.client().get(&request).expect("the server answers");
-        assert!(response.is_success(), "{} {}", response.status, String::from_utf8_lossy(&response.body));
+    fn put(&self, path: &str, body: &[u8]) {
+        put(&self.server.url(), (self.server.access_key(), self.server.secret_key()), path, body);
     }
 }
 
 fn signed(server: S3Server) -> Started {
     let relay = Relay::to(server.address());
     let server = Signed { server, relay };
-    server.request(Method::PUT, &format!("/{BUCKET}"), b"");
+    server.put(&format!("/{BUCKET}"), b"");
     Arc::new(server)
 }
 
@@ -150,8 +161,11 @@ impl Subject for Signed {
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
+    fn server_of(&self, _state: &str) -> Option<String> {
+        Some(self.server.address())
+    }
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
-        self.request(Method::PUT, &format!("/{BUCKET}/dir/{state}.tfstate"), content);
+        self.put(&format!("/{BUCKET}/dir/{state}.tfstate"), content);
         true
     }
     fn interrupt(&self) -> bool {
@@ -165,11 +179,13 @@ impl Subject for Signed {
 
 pub(crate) fn subjects() -> Vec<Lazy> {
     let is_moto = is_installed("moto");
-    vec![
+    [
         Lazy::new("s3 on moto with lock objects", "moto", is_moto, || on_moto(Locks::Objects)),
         Lazy::new("s3 on moto with a lock table", "moto", is_moto, || on_moto(Locks::Table)),
         Lazy::new("s3 on moto with both", "moto", is_moto, || on_moto(Locks::Both)),
         Lazy::new("s3 on versitygw", "versitygw", is_installed("versitygw"), || versitygw().map(signed)),
         Lazy::new("s3 on minio", "minio", is_installed("minio"), || minio().map(signed)),
     ]
+    .map(Lazy::with_cuts)
+    .into()
 }

@@ -1,6 +1,7 @@
 //! A backend on a server: which arguments reach it, what it can do, and how to disturb it.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -56,6 +57,18 @@ pub(crate) trait Subject: Send + Sync {
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
+    /// The address of the server of a state, if it speaks HTTP without TLS. The arguments name it.
+    fn server_of(&self, _state: &str) -> Option<String> {
+        None
+    }
+    /// How the HTTP client differs where a relay stands before that server.
+    fn client_options_at(&self, _relay: SocketAddr) -> ClientOptions {
+        self.client_options()
+    }
+    /// Releases a lock that does not name its id, as the administrator of the server does. Returns false where locks always name it.
+    fn release_nameless_lock(&self, _state: &str) -> bool {
+        false
+    }
     /// Overwrites the stored content of the default workspace behind the back of the backend. Returns false if the test does
     /// not know how.
     fn overwrite(&self, _state: &str, _content: &[u8]) -> bool {
@@ -81,6 +94,8 @@ pub(crate) struct Abilities {
     pub(crate) conditional_writes: bool,
     /// `force_unlock` with the id that a refused lock names releases the lock.
     pub(crate) force_unlock: bool,
+    /// The release of a lock that is gone fails.
+    pub(crate) release_is_checked: bool,
     /// States live as long as the value that opened them.
     pub(crate) is_memory: bool,
     /// The journal of a run is on the server too.
@@ -99,6 +114,7 @@ impl Default for Abilities {
             names_holder: true,
             conditional_writes: true,
             force_unlock: true,
+            release_is_checked: true,
             is_memory: false,
             server_journal: false,
             notices_lost_locks: true,
@@ -114,6 +130,8 @@ pub(crate) struct Lazy {
     /// The name of the server, as `cargo xtask servers` has it.
     pub(crate) server: &'static str,
     pub(crate) is_installed: bool,
+    /// Whether connections to its server can be cut at a request.
+    pub(crate) has_cuts: bool,
     start: fn() -> Option<Started>,
     started: OnceLock<Option<Started>>,
 }
@@ -127,7 +145,12 @@ impl Lazy {
         is_installed: bool,
         start: fn() -> Option<Started>,
     ) -> Lazy {
-        Lazy { name, server, is_installed, start, started: OnceLock::new() }
+        Lazy { name, server, is_installed, has_cuts: false, start, started: OnceLock::new() }
+    }
+
+    /// With the test of cuts: the subject says where its server is.
+    pub(crate) fn with_cuts(self) -> Lazy {
+        Lazy { has_cuts: true, ..self }
     }
 
     pub(crate) fn is_required(&self) -> bool {
@@ -182,7 +205,8 @@ impl Machine {
         let home = data_dir.join("home");
         let variables = subject.environment().into_iter();
         let variables = Environment::new(variables, Some(home), data_dir.clone());
-        let client = HttpClient::new(HttpSettings::default()).with_options(subject.client_options());
+        let settings = HttpSettings { backoff: Duration::from_millis(20), ..HttpSettings::default() };
+        let client = HttpClient::new(settings).with_options(subject.client_options());
         let credentials = Arc::new(Credentials::new(Default::default(), &variables));
         let services = Arc::new(Services::new(client, credentials, subject.services(state)));
         let environment = BackendEnvironment {
@@ -201,15 +225,17 @@ impl Machine {
 
     /// The same working directory in a new process.
     pub(crate) fn restarted(&self, subject: &dyn Subject, state: &str) -> Machine {
+        self.try_restarted(subject, state).unwrap_or_else(|problems| panic!("{problems:?}"))
+    }
+
+    /// The same working directory in a new process, unless its storage cannot be opened.
+    pub(crate) fn try_restarted(&self, subject: &dyn Subject, state: &str) -> Result<Machine, Diagnostics> {
         let storage = match subject.abilities().is_memory {
             true => self.storage.clone(),
-            false => {
-                let configuration = configuration(subject, &self.backends, state);
-                self.backends.open(&configuration).unwrap_or_else(|problems| panic!("{problems:?}"))
-            }
+            false => self.backends.open(&configuration(subject, &self.backends, state))?,
         };
         let (backends, main_workspace) = (self.backends.clone(), self.main_workspace);
-        Machine { backends, storage, main_workspace, data_dir: PathBuf::new() }
+        Ok(Machine { backends, storage, main_workspace, data_dir: PathBuf::new() })
     }
 
     /// Another machine. It shares nothing but the server.
@@ -224,9 +250,12 @@ impl Machine {
         self.backends.backend(&self.storage, None)
     }
 
+    pub(crate) fn try_open(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics> {
+        self.backend().open(if workspace == "default" { self.main_workspace } else { workspace })
+    }
+
     pub(crate) fn open(&self, workspace: &str) -> Box<dyn StateStore> {
-        let workspace = if workspace == "default" { self.main_workspace } else { workspace };
-        self.backend().open(workspace).unwrap_or_else(|problems| panic!("{problems:?}"))
+        self.try_open(workspace).unwrap_or_else(|problems| panic!("{problems:?}"))
     }
 
     /// This process as the holder of a lock.

@@ -54,6 +54,10 @@ impl Subject for Tfe {
     fn abilities(&self) -> Abilities {
         Abilities { workspaces: false, ..Abilities::default() }
     }
+    fn server_of(&self, state: &str) -> Option<String> {
+        self.arguments(state);
+        self.servers().get(state).map(TfeServer::name)
+    }
     fn overwrite(&self, state: &str, content: &[u8]) -> bool {
         self.servers().get(state).expect("the test has opened the state").overwrite(WORKSPACE, content);
         true
@@ -69,7 +73,7 @@ impl Subject for Tfe {
 
 pub(crate) fn subjects() -> Vec<Lazy> {
     vec![
-        Lazy::new("remote", "tfe_server", true, || Some(Arc::new(Tfe::new("remote")) as Started)),
-        Lazy::new("cloud", "tfe_server", true, || Some(Arc::new(Tfe::new("cloud")) as Started)),
+        Lazy::new("remote", "tfe_server", true, || Some(Arc::new(Tfe::new("remote")) as Started)).with_cuts(),
+        Lazy::new("cloud", "tfe_server", true, || Some(Arc::new(Tfe::new("cloud")) as Started)).with_cuts(),
     ]
 }

@@ -135,6 +135,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Ok(1);
     }
     let project = &settings.project;
+    let cancel = Cancel::default();
     let request = InitRequest {
         project: project.project(),
         ask: settings.ask,
@@ -145,6 +146,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         copying: if settings.force_copy { CopyApproval::Given } else { CopyApproval::Prompt },
         prompt: settings.may_prompt.then(|| prompt(messages.terminal().style())),
         flags: settings.state,
+        is_interrupted: &|| cancel.is_raised(),
         modules: settings.modules,
         from_module: settings.from_module.as_deref(),
         versions: if settings.upgrade { Versions::Newest } else { Versions::Installed },
@@ -154,8 +156,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             upgrade: settings.upgrade,
         },
     };
-    // Starts with the installation of packages. During prompts before it, Ctrl-C ends the process as usual.
-    let mut cancel: Option<(Cancel, &str)> = None;
+    // Signals are handled from the first migration or installation on. During prompts before it, Ctrl-C ends the process as usual.
+    let mut is_watched = false;
+    let mut installing: Option<&str> = None;
     let mut subject = "Yuba";
     let mut summary = Summary::new();
     let outcome = install::init(request, &mut |event| {
@@ -169,10 +172,10 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             InitEvent::Providers => Some("Provider installation"),
             _ => None,
         };
-        if let Some(what) = what {
-            let watching = cancel.take().map_or_else(|| Cancel::watch(project), |(cancel, _)| cancel);
-            cancel = Some((watching, what));
+        if (what.is_some() || event == InitEvent::Migrating) && !std::mem::replace(&mut is_watched, true) {
+            cancel.begin(project);
         }
+        installing = what.or(installing);
         messages.event(&event);
     });
     let none = Diagnostics::new();
@@ -180,7 +183,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         install::InitOutcome::Empty => &none,
         install::InitOutcome::Invalid(report) | install::InitOutcome::Done(report) => &report.problems,
     };
-    if cancel.is_some_and(|(cancel, what)| cancel.reported(&mut messages, what, problems)) {
+    // A migration reports itself which states it has copied.
+    if installing.is_some_and(|what| cancel.reported(&mut messages, what, problems)) {
         return Ok(1);
     }
     let code = conclude(&mut messages, outcome, subject)?;

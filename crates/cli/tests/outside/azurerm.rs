@@ -1,13 +1,13 @@
 //! OpenTofu and Yuba share states in Azurite: neither plans changes after an apply of the other, and each respects the
 //! locks of the other.
-//!
-//! Both go to `https://devstoreaccount1.blob.core.windows.net`, which a proxy of the test leads to Azurite.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use yuba_testkit::servers::{AZURITE_ACCOUNT, AZURITE_KEY, Azurite, Scheme, azurite, is_installed};
-use yuba_testkit::{Route, Run, Sandbox, Tunnel};
+use yuba_testkit::servers::is_installed;
+use yuba_testkit::{Run, Sandbox};
+
+use crate::azure_cloud::Cloud;
 
 /// The backend. The first program that is run creates nothing in it: the test creates the container.
 const CONFIGURATION: &str = r#"
@@ -32,63 +32,16 @@ pub(crate) fn is_available() -> bool {
     is_installed("azurite")
 }
 
-/// Azurite, and the way to it.
-struct Cloud {
-    _server: Azurite,
-    tunnel: Tunnel,
-    authority: String,
+/// A directory on a machine of its own.
+fn machine(cloud: &Cloud) -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), &format!("//- main.tf\n{CONFIGURATION}"));
+    cloud.variables().iter().fold(sandbox, |sandbox, (name, value)| sandbox.env(name, value))
 }
 
-impl Cloud {
-    fn start() -> Cloud {
-        let server =
-            azurite(Scheme::Https(&["*.blob.core.windows.net"])).expect("because Azurite and openssl are installed");
-        let address = server.address().parse().expect("because servers have addresses");
-        let tunnel = Tunnel::start(move |_| Some(Route::Tls(address)));
-        let certificate = server.certificate().expect("because it was started with one");
-        let authority = certificate.authority.display().to_string();
-        Cloud { _server: server, tunnel, authority }
-    }
-
-    fn variables(&self) -> [(&'static str, String); 3] {
-        let key = ("ARM_ACCESS_KEY", AZURITE_KEY.to_owned());
-        [key, ("SSL_CERT_FILE", self.authority.clone()), ("HTTPS_PROXY", self.tunnel.url())]
-    }
-
-    /// A directory on a machine of its own.
-    fn machine(&self) -> Sandbox {
-        let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), &format!("//- main.tf\n{CONFIGURATION}"));
-        self.variables().iter().fold(sandbox, |sandbox, (name, value)| sandbox.env(name, value))
-    }
-
-    fn tofu(&self, sandbox: &Sandbox, args: &[&str]) -> Command {
-        let mut tofu = sandbox.command_of("tofu", args);
-        tofu.envs(self.variables()).env("TF_CLI_ARGS", "-no-color");
-        tofu
-    }
-
-    /// Creates the container with a request as the owner of the account.
-    fn create_container(&self) {
-        use yuba_net::azure::{SharedKey, http_date};
-        use yuba_net::http::{ClientOptions, HttpClient, HttpSettings, Method, Proxies, Request, Url};
-        use yuba_net::trust::{Authorities, TlsSettings};
-        let authorities = Authorities::Only(std::fs::read(&self.authority).expect("because the server has its file"));
-        let options = ClientOptions {
-            tls: TlsSettings { authorities, ..TlsSettings::default() },
-            proxies: Some(Proxies { https: Some(self.tunnel.url()), ..Proxies::default() }),
-            ..ClientOptions::default()
-        };
-        let url = format!("https://{AZURITE_ACCOUNT}.blob.core.windows.net/states?restype=container");
-        let url = Url::parse(&url).expect("because it is a URL");
-        let request = Request { method: Method::PUT, body: Some(Vec::new()), ..Request::new(url) }
-            .with_header("x-ms-date", http_date(std::time::SystemTime::now()))
-            .with_header("x-ms-version", "2019-07-07");
-        let key = SharedKey::new(AZURITE_ACCOUNT, AZURITE_KEY).expect("because it is base64");
-        let authorization = key.authorization(&request);
-        let client = HttpClient::new(HttpSettings::default()).with_options(options);
-        let created = client.get(&request.with_header("authorization", authorization));
-        assert_eq!(created.expect("because the server runs").status, 201);
-    }
+fn tofu(cloud: &Cloud, sandbox: &Sandbox, args: &[&str]) -> Command {
+    let mut tofu = sandbox.command_of("tofu", args);
+    tofu.envs(cloud.variables()).env("TF_CLI_ARGS", "-no-color");
+    tofu
 }
 
 /// Runs a command and returns what it printed. Panics unless it succeeds.
@@ -112,54 +65,52 @@ fn compact(json: &str) -> String {
 
 /// Yuba and OpenTofu take turns, with workspaces.
 pub(crate) fn both_apply_in_turns() {
-    let cloud = Cloud::start();
-    cloud.create_container();
-    let (ours, theirs) = (cloud.machine(), cloud.machine());
+    let (cloud, _) = Cloud::start();
+    let (ours, theirs) = (machine(&cloud), machine(&cloud));
     yuba(&ours, &["init"]);
     let begun = yuba(&ours, &["state", "pull"]);
     assert!(compact(&begun).contains("\"serial\":1,"), "OpenTofu begins with an empty state of serial 1: {begun}");
     yuba(&ours, &["apply", "-auto-approve"]);
-    done(cloud.tofu(&theirs, &["init"]));
-    done(cloud.tofu(&theirs, &["plan", "-detailed-exitcode"]));
-    done(cloud.tofu(&theirs, &["apply", "-auto-approve", "-var=v=2"]));
+    done(tofu(&cloud, &theirs, &["init"]));
+    done(tofu(&cloud, &theirs, &["plan", "-detailed-exitcode"]));
+    done(tofu(&cloud, &theirs, &["apply", "-auto-approve", "-var=v=2"]));
     yuba(&ours, &["plan", "-detailed-exitcode", "-var=v=2"]);
-    let (our_state, their_state) = (yuba(&ours, &["state", "pull"]), done(cloud.tofu(&theirs, &["state", "pull"])));
+    let (our_state, their_state) = (yuba(&ours, &["state", "pull"]), done(tofu(&cloud, &theirs, &["state", "pull"])));
     assert_eq!(compact(&our_state), compact(&their_state));
 
     yuba(&ours, &["workspace", "new", "made-by-yuba"]);
     yuba(&ours, &["apply", "-auto-approve", "-var=v=3"]);
-    done(cloud.tofu(&theirs, &["workspace", "new", "made-by-tofu"]));
+    done(tofu(&cloud, &theirs, &["workspace", "new", "made-by-tofu"]));
     let listed = "default\n* made-by-tofu\n  made-by-yuba";
-    assert!(done(cloud.tofu(&theirs, &["workspace", "list"])).contains(listed));
+    assert!(done(tofu(&cloud, &theirs, &["workspace", "list"])).contains(listed));
     assert!(yuba(&ours, &["workspace", "list"]).contains("default\n  made-by-tofu\n* made-by-yuba"));
-    done(cloud.tofu(&theirs, &["workspace", "select", "made-by-yuba"]));
-    done(cloud.tofu(&theirs, &["plan", "-detailed-exitcode", "-var=v=3"]));
+    done(tofu(&cloud, &theirs, &["workspace", "select", "made-by-yuba"]));
+    done(tofu(&cloud, &theirs, &["plan", "-detailed-exitcode", "-var=v=3"]));
     yuba(&ours, &["workspace", "select", "default"]);
-    done(cloud.tofu(&theirs, &["workspace", "select", "default"]));
+    done(tofu(&cloud, &theirs, &["workspace", "select", "default"]));
     // It has snapshots, which OpenTofu cannot delete.
     yuba(&ours, &["workspace", "delete", "-force", "made-by-yuba"]);
-    assert!(!done(cloud.tofu(&theirs, &["workspace", "list"])).contains("made-by-yuba"));
+    assert!(!done(tofu(&cloud, &theirs, &["workspace", "list"])).contains("made-by-yuba"));
 }
 
 /// A lock of one refuses the other, which shows its holder and can release it.
 pub(crate) fn locks_exclude_each_other() {
-    let cloud = Cloud::start();
-    cloud.create_container();
-    let (ours, theirs) = (cloud.machine(), cloud.machine());
+    let (cloud, _) = Cloud::start();
+    let (ours, theirs) = (machine(&cloud), machine(&cloud));
     yuba(&ours, &["init"]);
-    done(cloud.tofu(&theirs, &["init"]));
+    done(tofu(&cloud, &theirs, &["init"]));
     // The commands below poll, and may have the lock for a moment.
     let apply = ["apply", "-auto-approve", "-var=pause=90", "-lock-timeout=60s", "-no-color"];
 
     let mut running = Killed(
         ours.command(&apply).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"),
     );
-    let id = refused(&mut || cloud.tofu(&theirs, &["plan"]), "state blob is already locked");
+    let id = refused(&mut || tofu(&cloud, &theirs, &["plan"]), "state blob is already locked");
     running.kill();
-    done(cloud.tofu(&theirs, &["force-unlock", "-force", &id]));
-    done(cloud.tofu(&theirs, &["plan"]));
+    done(tofu(&cloud, &theirs, &["force-unlock", "-force", &id]));
+    done(tofu(&cloud, &theirs, &["plan"]));
 
-    let mut command = cloud.tofu(&theirs, &apply[..4]);
+    let mut command = tofu(&cloud, &theirs, &apply[..4]);
     let mut running =
         Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"));
     let id = refused(&mut || ours.command(&["plan", "-no-color"]), "Error acquiring the state lock");

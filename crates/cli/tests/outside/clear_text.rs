@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use yuba_testkit::servers::{Fault, HttpLockServer, On, PostgreSql, http_lock_server, postgresql};
-use yuba_testkit::{Run, Sandbox};
+use yuba_testkit::servers::{Fault, HttpLockServer, On, PostgreSql, fake_gcs, http_lock_server, moto, postgresql};
+use yuba_testkit::{Relay, Run, Sandbox};
+
+use crate::azure_cloud::Cloud;
 
 /// Values of a sensitive and of a plain attribute.
 const SECRET: &str = "zq-sensitive-7f3a91c2d4";
@@ -89,6 +91,8 @@ enum Place<'s> {
     Local,
     Http(&'s HttpLockServer),
     Pg(&'s PostgreSql),
+    /// A server behind a relay that records what it gets.
+    Relayed(&'s Relay),
 }
 
 const DATABASE: &str = "tofu_state";
@@ -100,21 +104,29 @@ impl Place<'_> {
             Place::Local => sandbox.write("terraform.tfstate", "not a state"),
             Place::Http(server) => server.fail(On::Method("POST"), Fault::Status(403, None), usize::MAX),
             Place::Pg(server) => server.kill(),
+            Place::Relayed(relay) => relay.cut(),
         }
     }
 
-    fn mend(self) {
+    fn mend(self, sandbox: &Sandbox) {
         match self {
-            Place::Local => {}
+            Place::Local => {
+                std::fs::remove_file(sandbox.dir().join("terraform.tfstate")).expect("because it was written");
+            }
             Place::Http(server) => server.clear_faults(),
             Place::Pg(server) => server.restart(),
+            Place::Relayed(relay) => relay.resume(),
         }
     }
 
-    /// The lock of a process that was killed. PostgreSQL and the file system release it themselves.
-    fn break_lock(self) {
-        if let Place::Http(server) = self {
-            server.remove_lock("/state");
+    /// Releases the lock of a process that was killed, with the id that the error names. PostgreSQL and the file system release it
+    /// themselves.
+    fn break_lock(self, sandbox: &Sandbox) {
+        if let Place::Http(_) | Place::Relayed(_) = self {
+            let refused = failed(sandbox, &["plan", "-no-color"].map(str::to_owned)).to_string();
+            let id = refused.lines().find_map(|line| line.trim_start_matches(['│', ' ']).strip_prefix("ID:"));
+            let id = id.unwrap_or_else(|| panic!("no lock is named: {refused}")).trim();
+            done(sandbox, &["force-unlock", "-force", id]);
         }
     }
 
@@ -128,6 +140,9 @@ impl Place<'_> {
                     search(&logged.to_string(), logged.request.target.as_bytes(), found);
                 }
             }
+            Place::Relayed(relay) => {
+                relay.sent().iter().for_each(|sent| search("sent", sent, found));
+            }
             Place::Pg(server) => {
                 let tables = "select query_to_xml(format('select * from %I.%I', table_schema, table_name), true, false, '') \
                               from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema')";
@@ -138,11 +153,17 @@ impl Place<'_> {
 }
 
 fn prepared(more: &str) -> Sandbox {
+    prepared_in(more, &[])
+}
+
+/// With environment variables of its own.
+fn prepared_in(more: &str, environment: &[(&str, String)]) -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), &format!("{CONFIGURATION}\n//- more.tf\n{more}\n"));
     let temporary = temporary(&sandbox);
     std::fs::create_dir(&temporary).expect("because the sandbox is new");
     let temporary = temporary.display().to_string();
     let sandbox = sandbox.env("TMPDIR", &temporary).env("TF_VAR_secret", SECRET).env("TF_VAR_plain", PLAIN);
+    let sandbox = environment.iter().fold(sandbox, |sandbox, (name, value)| sandbox.env(name, value));
     done(&sandbox, &["init", "-no-color"]);
     sandbox
 }
@@ -305,7 +326,7 @@ fn run_everything(sandbox: &Sandbox, place: Place<'_>) -> Vec<Stage> {
     child.kill().and_then(|()| child.wait()).expect("because it runs");
     let_go(sandbox);
     check("a killed apply", "journal");
-    place.break_lock();
+    place.break_lock(sandbox);
     done(sandbox, &["plan", "-no-color", "-out=saved.tfplan", "-var=round=4"]);
     check("a saved plan", "saved.tfplan");
     done(sandbox, &["apply", "-no-color", "saved.tfplan"]);
@@ -314,12 +335,60 @@ fn run_everything(sandbox: &Sandbox, place: Place<'_>) -> Vec<Stage> {
     place.fail(sandbox);
     let_go(sandbox);
     assert!(!child.wait().expect("because it was started").success());
-    place.mend();
+    place.mend(sandbox);
     check("a backend that fails", "errored.tfstate");
     let run = sandbox.run(&["test", "-no-color"]);
     assert!(run.to_string().contains("errored_test.tfstate"), "{run}");
     check("a test that leaves objects", "errored_test.tfstate");
+    if let Place::Relayed(_) = place {
+        // The run before could not release its lock.
+        place.break_lock(sandbox);
+    }
+    done(sandbox, &round(6).iter().map(String::as_str).collect::<Vec<_>>());
+    check("an apply that completes the state", state);
+    stages.push(migrated(sandbox));
     stages
+}
+
+/// Migrates the state to a server that has another one. The prompt appears while the search looks at all files.
+fn migrated(sandbox: &Sandbox) -> Stage {
+    let server = http_lock_server();
+    let backend = format!(
+        "terraform {{\n backend \"http\" {{\n address = {0:?}\n lock_address = {0:?}\n unlock_address = {0:?}\n }}\n}}\n",
+        server.url("/state")
+    );
+    let encryption = match sandbox.read("more.tf").contains("encryption") {
+        true => ENCRYPTION,
+        false => "",
+    };
+    let more = format!("{backend}{encryption}");
+    let other = prepared(&more);
+    done(&other, &apply(7).iter().map(String::as_str).collect::<Vec<_>>());
+    sandbox.write("more.tf", &more);
+    let mut command = sandbox.command(&["init", "-no-color", "-migrate-state"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("because it was built");
+    let mut asked = Vec::new();
+    let mut output = child.stdout.take().expect("because it is a pipe");
+    let mut chunk = [0; 4096];
+    while !String::from_utf8_lossy(&asked).contains("Enter a value:") {
+        match output.read(&mut chunk) {
+            Ok(length @ 1..) => asked.extend_from_slice(&chunk[..length]),
+            end => panic!("no prompt: {end:?}\n{}", String::from_utf8_lossy(&asked)),
+        }
+    }
+    let (mut found, _) = leaks(sandbox, Place::Http(&server));
+    child.stdin.take().expect("because it is a pipe").write_all(b"yes\n").expect("because it waits");
+    let _ = output.read_to_end(&mut asked);
+    let ended = child.wait_with_output().expect("because it was started");
+    let said = format!("{}{}", String::from_utf8_lossy(&asked), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success(), "{said}");
+    search("output", said.as_bytes(), &mut found);
+    let (after, _) = leaks(sandbox, Place::Http(&server));
+    found.extend(after);
+    let left = std::fs::read_dir(temporary(sandbox)).expect("because it exists").flatten().map(|entry| entry.path());
+    assert_eq!(left.collect::<Vec<_>>(), Vec::<PathBuf>::new());
+    Stage { after: "a migration", file: "temporary/yuba-migration-", found }
 }
 
 /// Fails if the search has found anything.
@@ -351,6 +420,48 @@ pub(crate) fn on_pg() {
     check_nothing_found(&run_everything(&prepared(&format!("{backend}{ENCRYPTION}")), Place::Pg(&server)));
     let stored = server.sql(DATABASE, "select data from terraform_remote_state.states");
     assert!(stored.contains("encrypted_data"), "{stored}");
+}
+
+fn on_relayed(relay: &Relay, backend: &str, environment: &[(&str, String)]) {
+    let sandbox = prepared_in(&format!("{backend}{ENCRYPTION}"), environment);
+    check_nothing_found(&run_everything(&sandbox, Place::Relayed(relay)));
+    let sent = relay.sent();
+    let sealed = sent.iter().filter(|sent| String::from_utf8_lossy(sent).contains("encrypted_data")).count();
+    assert!(sealed > 0, "no encrypted state was sent");
+}
+
+pub(crate) fn on_s3() {
+    let server = moto().expect("because it is installed");
+    server.create_bucket("states");
+    server.create_lock_table("locks");
+    let relay = Relay::to(server.address());
+    let url = format!("http://{}", relay.address());
+    let backend = format!(
+        "terraform {{\n backend \"s3\" {{\n bucket = \"states\"\n key = \"k\"\n region = \"us-east-1\"\n access_key = \"A\"\n \
+         secret_key = \"S\"\n use_lockfile = true\n dynamodb_table = \"locks\"\n max_retries = 1\n use_path_style = true\n \
+         skip_credentials_validation = true\n skip_requesting_account_id = true\n endpoints = {{ s3 = {url:?}, dynamodb = {url:?} }}\n \
+         }}\n}}\n"
+    );
+    on_relayed(&relay, &backend, &[]);
+}
+
+pub(crate) fn on_gcs() {
+    let server = fake_gcs().expect("because it is installed");
+    server.create_bucket("states");
+    let relay = Relay::to(server.address());
+    let backend = format!(
+        "terraform {{\n backend \"gcs\" {{\n bucket = \"states\"\n prefix = \"p\"\n access_token = \"any\"\n \
+         storage_custom_endpoint = \"http://{}/storage/v1/\"\n }}\n}}\n",
+        relay.address()
+    );
+    on_relayed(&relay, &backend, &[]);
+}
+
+pub(crate) fn on_azurerm() {
+    let (cloud, relay) = Cloud::start();
+    let backend = "terraform {\n backend \"azurerm\" {\n storage_account_name = \"devstoreaccount1\"\n container_name = \"states\"\n \
+                   key = \"k\"\n snapshot = true\n }\n}\n";
+    on_relayed(&relay, backend, &cloud.variables());
 }
 
 /// Without encryption the same search finds both values in every file, in the entries of the plan, in requests and in encoded text.

@@ -3,6 +3,7 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod azure_cloud;
 mod azurerm;
 mod backend_records;
 mod clear_text;
@@ -97,6 +98,14 @@ fn main() -> ExitCode {
     trials.push(needs("sh", has_program("sh"), "no clear text with the local backend", clear_text::on_local));
     trials.push(needs("sh", has_program("sh"), "no clear text with the http backend", clear_text::on_http));
     trials.push(needs("postgresql", has_postgresql, "no clear text with the pg backend", clear_text::on_pg));
+    for (name, server, test) in [
+        ("s3", "moto", clear_text::on_s3 as fn()),
+        ("gcs", "fake-gcs-server", clear_text::on_gcs),
+        ("azurerm", "azurite", clear_text::on_azurerm),
+    ] {
+        let present = yuba_testkit::servers::is_installed(server);
+        trials.push(needs(server, present, &format!("no clear text with the {name} backend"), test));
+    }
     trials.push(needs(
         "sh",
         has_program("sh"),

@@ -3,7 +3,10 @@
 //! Tests of a server or a tool that is not installed report themselves as ignored, with its name. `YUBA_REQUIRE=postgresql,tofu`
 //! makes that a failure.
 
+#[path = "../outside/azure_cloud.rs"]
+mod azure_cloud;
 mod kills;
+mod migrations;
 mod over_http;
 mod pg;
 mod pg_rows;
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         pg::trials(),
         pg_rows::trials(),
         over_http::trials(),
+        migrations::trials(),
         tfe::trials(),
         two_machines::trials(),
         side_by_side::trials(),

@@ -55,6 +55,8 @@ yuba_syntax::catalogue! {
     STATE_NOT_COPIED = error "state-not-copied", "Error copying state from the previous {backend} backend to the newly configured";
     /// The state of a workspace cannot be copied to the new backend.
     WORKSPACE_NOT_MIGRATED = error "workspace-not-migrated", "Error migrating the workspace {workspace} from the previous {backend} backend";
+    /// Ctrl-C ends a migration before the state is copied.
+    MIGRATION_INTERRUPTED = error "migration-interrupted", "Error migrating state: interrupted";
     /// Copies of the two states, between which the user decides, cannot be written.
     INSPECTION_NOT_WRITTEN = error "inspection-not-written", "Error saving temporary state";
     /// A `terraform_remote_state` data source names a backend that does not exist.
@@ -337,6 +339,11 @@ pub(crate) fn workspace_not_migrated(
     Diagnostic::new(&WORKSPACE_NOT_MIGRATED, detail)
         .titled(eco_format!("Error migrating the workspace {failed:?} from the previous {old:?} backend"))
         .hint("Fix the cause and run the command again: it copies all workspaces again.")
+}
+
+pub(crate) fn migration_interrupted() -> Diagnostic {
+    let detail = "An interrupt signal ended the migration. This state was not copied, and its locks are released.";
+    Diagnostic::new(&MIGRATION_INTERRUPTED, detail).hint("Run the command again to migrate the states.")
 }
 
 pub(crate) fn inspection_not_written(directory: &Path, error: &io::Error) -> Diagnostic {

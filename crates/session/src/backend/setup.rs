@@ -242,7 +242,8 @@ impl<'s> Setup<'s> {
 
     /// Copies states. The result are the workspaces that were copied.
     fn migrate(&mut self, source: &Side, destination: &Side) -> Result<Vec<String>, Diagnostics> {
-        let mut migration = Migration::new(source, destination, self.request, &mut *self.emit);
+        let mut migration =
+            Migration::new((source, destination), self.request, self.encryption.state.as_ref(), &mut *self.emit);
         let copied = migration.run()?;
         if let Some(selected) = migration.selected.take() {
             self.select(&selected)?;

@@ -1,6 +1,7 @@
 //! Catalogue of the diagnostics of the encryption configuration. No text contains values: passphrases and keys are among them.
 
 use ecow::{EcoString, eco_format};
+use yuba_backend::encryption::services::key_services;
 use yuba_syntax::{Diagnostic, Span};
 
 yuba_syntax::catalogue! {
@@ -22,14 +23,12 @@ yuba_syntax::catalogue! {
     ENCRYPTION_ARGUMENT_TYPE = error "encryption-argument-type", "Unsuitable value type";
     /// The arguments of a key provider are not valid.
     KEY_PROVIDER_ARGUMENTS_INVALID = error "key-provider-arguments-invalid", "Unable to build encryption key data";
-    /// The configuration uses a key provider or an encryption method that this version does not support.
-    ENCRYPTION_NOT_AVAILABLE = error "encryption-not-available", "Encryption not available yet";
     /// A required argument of a key provider is missing.
     KEY_PROVIDER_ARGUMENT_MISSING = error "key-provider-argument-missing", "Missing required argument";
     /// The type of a key provider does not exist.
-    KEY_PROVIDER_TYPE_UNKNOWN = error "key-provider-type-unknown", "Unknown key_provider type";
+    KEY_PROVIDER_TYPE_UNKNOWN = error "key-provider-type-unknown", "Error fetching key_provider \"{type}\"";
     /// The type of an encryption method does not exist.
-    ENCRYPTION_METHOD_TYPE_UNKNOWN = error "encryption-method-type-unknown", "Unknown encryption method type";
+    ENCRYPTION_METHOD_TYPE_UNKNOWN = error "encryption-method-type-unknown", "Error fetching encryption method \"{type}\"";
 }
 
 /// A problem in the environment variable with the encryption configuration. Its text is not shown, as it may contain secrets.
@@ -104,20 +103,20 @@ pub(super) fn passphrase_and_chain(block: &EcoString, span: Span) -> Diagnostic 
     Diagnostic::new(&KEY_PROVIDER_ARGUMENTS_INVALID, detail).hint("Remove one of them.").at(span)
 }
 
-pub(super) fn not_available(what: &str, kind: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "This version of Yuba does not support the {what} {kind:?}, and does not write states or plans in clear text where \
-         the configuration requires encryption. It supports the key providers \"pbkdf2\" and \"external\" and the method \
-         \"aes_gcm\"."
-    );
-    Diagnostic::new(&ENCRYPTION_NOT_AVAILABLE, detail).at(span)
-}
-
 pub(super) fn unknown_key_provider_type(kind: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(&KEY_PROVIDER_TYPE_UNKNOWN, eco_format!("Key provider type {kind:?} does not exist.")).at(span)
+    let mut known: Vec<&str> = ["external", "pbkdf2"].into_iter().chain(key_services()).collect();
+    known.sort_unstable();
+    let similar = yuba_syntax::suggestion::did_you_mean(kind, known.iter().copied());
+    let detail = eco_format!("Key provider type {kind:?} does not exist.{similar}");
+    Diagnostic::new(&KEY_PROVIDER_TYPE_UNKNOWN, detail)
+        .titled(eco_format!("Error fetching key_provider {kind:?}"))
+        .hint(eco_format!("Key providers are: {}.", known.join(", ")))
+        .at(span)
 }
 
 pub(super) fn unknown_method_type(kind: &str, span: Span) -> Diagnostic {
     Diagnostic::new(&ENCRYPTION_METHOD_TYPE_UNKNOWN, eco_format!("Encryption method type {kind:?} does not exist."))
+        .titled(eco_format!("Error fetching encryption method {kind:?}"))
+        .hint("Methods are: aes_gcm, external, unencrypted.")
         .at(span)
 }

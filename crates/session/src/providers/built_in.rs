@@ -10,8 +10,8 @@ use yuba_backend::kit::arguments::Arguments;
 use yuba_backend::{BackendConfiguration, Backends};
 use yuba_provider::builtin::{self, RemoteOutput, RemoteState, StateReader, Terraform};
 use yuba_provider::contract::ready;
-use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, ProviderSchema};
-use yuba_syntax::{Diagnostics, Expr};
+use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, ProblemLocation, ProviderSchema};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Severity};
 use yuba_value::{Path, Value};
 
 use crate::backend::diagnostics;
@@ -67,13 +67,14 @@ type Outputs = Option<BTreeMap<EcoString, RemoteOutput>>;
 impl StateReader for OtherStates {
     fn check(&self, backend: &str, config: &Value) -> Vec<Problem> {
         match self.configuration(backend, config) {
-            Ok(configuration) => match configuration.check() {
-                problems if problems.has_errors() => {
-                    let in_body = |problem| Problem::at(problem, Path::new());
-                    problems.into_iter().map(in_body).collect()
-                }
-                _ => Vec::new(),
-            },
+            // Warnings too. Quirk: those about a backend block are not shown, as in OpenTofu.
+            Ok(configuration) => {
+                let in_body = |problem: Diagnostic| match problem.severity {
+                    Severity::Warning => Problem { diagnostic: problem, location: ProblemLocation::Block },
+                    Severity::Error => Problem::at(problem, Path::new()),
+                };
+                configuration.check().into_iter().map(in_body).collect()
+            }
             Err(problem) => vec![*problem],
         }
     }

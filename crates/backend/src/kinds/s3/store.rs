@@ -106,6 +106,18 @@ impl S3Store {
         }
     }
 
+    fn mismatched(&self, workspace: &str, content: &[u8], expected: &str) -> StoreError {
+        let present = if content.is_empty() { "missing".to_owned() } else { md5(content) };
+        let table = self.table.as_ref().map(|table| table.name.as_str()).unwrap_or_default();
+        let row = self.row(workspace);
+        StoreError::lasting(format!(
+            "the MD5 of the state is {present}, and the digest in the DynamoDB table \"{table}\" is {expected}. Another program \
+             replaced the object, or a run ended before it wrote the digest. If a run in this working directory was interrupted, run a \
+             command that locks the state, such as `yuba plan`: it completes the write. Otherwise check the object, then set Digest in \
+             the row \"{row}-md5\" to {present} or delete the row"
+        ))
+    }
+
     /// Fails if the stored object is not the one that a write expects, for servers without conditions.
     fn compare(&self, key: &str, precondition: Precondition<'_>) -> Result<(), StoreError> {
         let present = match precondition {
@@ -252,25 +264,32 @@ impl Store for S3Store {
     }
 
     fn read(&self, workspace: &str) -> Result<Option<Stored>, StoreError> {
+        self.read_interrupted(workspace, &|_| false)
+    }
+
+    fn read_interrupted(
+        &self,
+        workspace: &str,
+        is_of_run: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Option<Stored>, StoreError> {
         let key = self.path(workspace);
         let since = Instant::now();
         loop {
             let object = self.objects.get(&key)?;
             let content = object.as_ref().map(|object| object.content.as_slice()).unwrap_or_default();
-            let Some(expected) = self.mismatch(workspace, content) else {
-                return Ok(object.map(|object| Stored { version: version_of(&object), content: object.content }));
-            };
-            if since.elapsed() >= self.consistency.patience {
-                let present = if content.is_empty() { "missing".to_owned() } else { md5(content) };
-                let table = self.table.as_ref().map(|table| table.name.as_str()).unwrap_or_default();
-                let row = self.row(workspace);
-                return Err(StoreError::lasting(format!(
-                    "the MD5 of the state is {present}, and the digest in the DynamoDB table \"{table}\" is {expected}. Another \
-                     process replaced the object, or a run ended before it wrote the digest. Check the object, then set Digest \
-                     in the row \"{row}-md5\" to {present} or delete the row"
-                )));
+            let mismatch = self.mismatch(workspace, content);
+            if let (Some(_), Some(table), true) = (&mismatch, &self.table, is_of_run(content)) {
+                // The run ended between the two writes.
+                table.put_digest(&self.row(workspace), &md5(content))?;
+                tracing::info!("the digest of an interrupted run was written");
+            } else if let Some(expected) = mismatch {
+                if since.elapsed() >= self.consistency.patience {
+                    return Err(self.mismatched(workspace, content, &expected));
+                }
+                std::thread::sleep(self.consistency.pause);
+                continue;
             }
-            std::thread::sleep(self.consistency.pause);
+            return Ok(object.map(|object| Stored { version: version_of(&object), content: object.content }));
         }
     }
 

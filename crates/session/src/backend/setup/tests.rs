@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::json;
-use yuba_backend::encryption::is_encrypted;
+use yuba_backend::encryption::{EncryptionMethod, Keys, Sealing, is_encrypted};
 use yuba_backend::fake::{Call, FAKE, FakeStore, Fault};
 use yuba_backend::kit::store::StoreErrorKind;
 use yuba_backend::{BackendConfiguration, BackendEnvironment, Backends};
@@ -34,9 +35,15 @@ struct Flags<'f> {
     migrate: bool,
     force_copy: bool,
     prompt: Option<Box<Prompt>>,
+    /// Seconds to wait for locks.
+    lock_timeout: u64,
+    is_interrupted: Option<&'f dyn Fn() -> bool>,
+    encryption: Encryption,
 }
 
-const MIGRATE: Flags<'static> = Flags { backend_config: &[], migrate: true, force_copy: true, prompt: None };
+fn migrating() -> Flags<'static> {
+    Flags { migrate: true, force_copy: true, ..Flags::default() }
+}
 
 impl Directory {
     fn new() -> Directory {
@@ -71,7 +78,8 @@ impl Directory {
             migrate: flags.migrate,
             copying: if flags.force_copy { CopyApproval::Given } else { CopyApproval::Prompt },
             prompt: flags.prompt,
-            flags: StateFlags::default(),
+            flags: StateFlags { lock_timeout: Duration::from_secs(flags.lock_timeout), ..StateFlags::default() },
+            is_interrupted: flags.is_interrupted.unwrap_or(&|| false),
             modules: false,
             from_module: None,
             versions: Versions::Installed,
@@ -79,6 +87,9 @@ impl Directory {
         };
         let mut events = Vec::new();
         let mut emit = |event| {
+            if event == InitEvent::Migrating {
+                return;
+            }
             events.push(match event {
                 InitEvent::BackendChanged => "changed".to_owned(),
                 InitEvent::BackendTypeChanged(before, now) => format!("{before} to {now}"),
@@ -86,8 +97,8 @@ impl Directory {
                 other => format!("{other:?}"),
             });
         };
-        let (encryption, mut sources) = (Encryption::default(), Sources::new());
-        Setup::new(&request, &encryption, &mut sources, &mut emit).run(Some(block))?;
+        let mut sources = Sources::new();
+        Setup::new(&request, &flags.encryption, &mut sources, &mut emit).run(Some(block))?;
         Ok(events)
     }
 
@@ -131,7 +142,7 @@ fn states_move_between_all_kinds_of_backends() {
     let without_flag = Flags { backend_config: bucket, ..Flags::default() };
     assert!(directory.init(&fake, without_flag).is_err(), "the state would be left behind");
     let before = directory.location(&local, "default").look().expect("it can be read").state.expect("it was saved");
-    let moved = directory.init(&fake, Flags { backend_config: bucket, ..MIGRATE }).expect("it may be copied");
+    let moved = directory.init(&fake, Flags { backend_config: bucket, ..migrating() }).expect("it may be copied");
     assert_eq!(moved, ["local to fake", "ready fake"]);
     let expected = json!({
         "access_key": null, "allowed": null, "bucket": "moves", "endpoints": null, "key": "k",
@@ -149,10 +160,10 @@ fn states_move_between_all_kinds_of_backends() {
     // The hash of the record is that of the block, so the values of -backend-config stay.
     assert_eq!(directory.init(&fake, Flags::default()).expect("nothing has changed"), Vec::<String>::new());
     directory.save(&given, "default", "third");
-    assert_eq!(directory.init(&other, MIGRATE).expect("it may be copied"), ["fake to local", "ready local"]);
+    assert_eq!(directory.init(&other, migrating()).expect("it may be copied"), ["fake to local", "ready local"]);
     assert_eq!(directory.output(&other, "default").as_deref(), Some("third"));
     let memory = directory.configuration("inmem", &json!({}));
-    assert_eq!(directory.init(&memory, MIGRATE).expect("it may be copied"), ["local to inmem", "ready inmem"]);
+    assert_eq!(directory.init(&memory, migrating()).expect("it may be copied"), ["local to inmem", "ready inmem"]);
     assert_eq!(directory.record()["backend"]["config"], json!({ "lock_id": null }));
 }
 
@@ -204,7 +215,7 @@ fn a_migration_that_fails_on_the_way_says_how_far_it_came() {
         (Call::Write, Fault::ResponseLost),
         (Call::Write, Fault::Fails(StoreErrorKind::Lasting)),
     ]);
-    let problems = directory.init(&to, MIGRATE).expect_err("a write fails");
+    let problems = directory.init(&to, migrating()).expect_err("a write fails");
     let [problem] = problems.iter().collect::<Vec<_>>()[..] else { panic!("{problems:?}") };
     assert_eq!(problem.summary, "Error migrating the workspace \"m\" from the previous \"fake\" backend");
     let detail = problem.explanation();
@@ -215,7 +226,7 @@ fn a_migration_that_fails_on_the_way_says_how_far_it_came() {
     }
     assert_eq!(directory.record()["backend"]["config"]["bucket"], "fails-from");
     // The next attempt copies everything.
-    directory.init(&to, MIGRATE).expect("nothing fails after that");
+    directory.init(&to, migrating()).expect("nothing fails after that");
     assert_eq!(directory.output(&to, "w").as_deref(), Some("fails w"));
     drop(from);
 }
@@ -225,12 +236,73 @@ fn a_locked_destination_leaves_the_source_unlocked() {
     let directory = Directory::new();
     let [_, to] = buckets(&directory, "locked");
     let held = directory.location(&to, "default").open("another run", &StateFlags::default(), &mut || ());
-    let problems = directory.init(&to, MIGRATE).expect_err("the destination is locked");
+    let problems = directory.init(&to, migrating()).expect_err("the destination is locked");
     let detail = problems.joined();
     assert!(detail.contains("Error acquiring the state lock") && detail.contains("another run"), "{detail}");
     assert!(!FakeStore::of_bucket("locked-from").is_locked("default"));
     drop(held);
-    assert!(directory.init(&to, MIGRATE).is_ok());
+    assert!(directory.init(&to, migrating()).is_ok());
+}
+
+#[test]
+fn an_interrupt_while_the_destination_is_locked_releases_the_source() {
+    let directory = Directory::new();
+    let [_, to] = buckets(&directory, "interrupted");
+    let held = directory.location(&to, "default").open("another run", &StateFlags::default(), &mut || ());
+    let (source, begun) = (FakeStore::of_bucket("interrupted-from"), std::time::Instant::now());
+    // The interrupt comes when the source is locked: the migration waits for the destination then.
+    let is_interrupted = || source.is_locked("default");
+    let flags = Flags { lock_timeout: 600, is_interrupted: Some(&is_interrupted), ..migrating() };
+    let problems = directory.init(&to, flags).expect_err("the destination is locked");
+    assert!(begun.elapsed() < Duration::from_secs(60), "the interrupt does not end the wait");
+    assert!(!source.is_locked("default"), "{problems:?}");
+    assert_eq!(directory.record()["backend"]["config"]["bucket"], "interrupted-from");
+    // One that comes when both are locked ends the migration before it copies.
+    drop(held);
+    let destination = FakeStore::of_bucket("interrupted-to");
+    let before = destination.content("default");
+    let is_interrupted = || source.is_locked("default") && destination.is_locked("default");
+    let flags = Flags { is_interrupted: Some(&is_interrupted), ..migrating() };
+    let problems = directory.init(&to, flags).expect_err("it is interrupted");
+    assert!(problems.joined().contains("Error migrating state: interrupted"), "{problems:?}");
+    assert!(!source.is_locked("default") && !destination.is_locked("default"));
+    assert_eq!(destination.content("default"), before);
+}
+
+/// A prompt that answers "no", and the descriptions that it has shown.
+fn refusing() -> (Box<Prompt>, Arc<Mutex<Vec<String>>>) {
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&shown);
+    let prompt: Box<Prompt> = Box::new(move |question| {
+        seen.lock().expect("no thread panics with it").push(question.description.to_owned());
+        Ok("no".to_owned())
+    });
+    (prompt, shown)
+}
+
+#[test]
+fn encrypted_states_are_compared_without_files_and_values() {
+    let directory = Directory::new();
+    let (one, other) = (directory.local("a.tfstate"), directory.local("b.tfstate"));
+    directory.save(&one, "default", "old-value");
+    directory.save(&other, "default", "new-value");
+    directory.init(&one, Flags::default()).expect("it is the first time");
+    let key = EncryptionMethod::AesGcm {
+        keys: Keys::Given { encryption: vec![7; 32], decryption: vec![7; 32] },
+        aad: Vec::new(),
+    };
+    // Present states are in clear text still: they can be read, and are not written so again.
+    let sealing = Sealing::new("state", Vec::new(), vec![key, EncryptionMethod::Unencrypted]).expect("it is a key");
+    let encryption = Encryption { state: Some(sealing), ..Encryption::default() };
+    let (prompt, shown) = refusing();
+    let flags = Flags { prompt: Some(prompt), migrate: true, encryption, ..Flags::default() };
+    directory.init(&other, flags).expect("a refusal is not a failure");
+    let shown = shown.lock().expect("no thread panics with it");
+    let [text] = &shown[..] else { panic!("{shown:?}") };
+    for part in ["Previous (type \"local\"): serial 1, lineage ", "1 output", "Different in both:\n  output \"o\""] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    assert!(!text.contains("-value") && !text.contains("yuba-migration"), "{text}");
 }
 
 #[test]

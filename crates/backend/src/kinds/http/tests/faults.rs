@@ -57,7 +57,7 @@ fn lost_responses_do_no_harm() {
 }
 
 #[test]
-fn an_apply_sends_no_more_requests_than_opentofu() {
+fn an_apply_reads_the_state_again_before_it_writes() {
     let server = http_lock_server();
     let mut store = locked(&server);
     store.read().expect("the server answers");
@@ -69,7 +69,7 @@ fn an_apply_sends_no_more_requests_than_opentofu() {
     state.serial += 1;
     store.push(&state, SuccessorCheck::Skipped).expect("the server answers");
     store.unlock().expect("the server answers");
-    assert_eq!(requests(&server), ["LOCK", "GET", "POST", "UNLOCK"], "a later apply");
+    assert_eq!(requests(&server), ["LOCK", "GET", "GET", "POST", "UNLOCK"], "a later apply");
 }
 
 #[test]
