@@ -2,7 +2,7 @@
 
 use ecow::{EcoString, eco_format};
 use yuba_config::variable::Variable;
-use yuba_syntax::diagnostic::{DeprecatedKind, DeprecatedUse, Extra};
+use yuba_syntax::diagnostic::{DeprecatedKind, DeprecatedUse};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span, TraversalStep};
 use yuba_value::{Deprecation, Mark, Value, View};
 
@@ -165,7 +165,7 @@ pub(crate) fn used_in(
         remote: deprecated.remote,
         fixable_here: is_local(tree, module),
     };
-    Diagnostic { extra: Some(Box::new(Extra { deprecation: Some(deprecation), ..Extra::default() })), ..problem }
+    problem.of_use(deprecation)
 }
 
 /// Says with a message that a variable which `module` declares is set, and whether the module that sets it can be changed here.
@@ -190,7 +190,7 @@ pub(crate) fn variable_set(
         remote: !is_local(tree, module),
         fixable_here: is_local(tree, node.parent.unwrap_or(module)),
     };
-    Diagnostic { extra: Some(Box::new(Extra { deprecation: Some(deprecation), ..Extra::default() })), ..problem }
+    problem.of_use(deprecation)
 }
 
 /// Whether all calls on the way to a module have local sources.
