@@ -7,7 +7,6 @@ mod answers;
 mod begin;
 mod change;
 mod created_first;
-pub(crate) mod provision;
 #[cfg(test)]
 mod tests;
 
@@ -28,15 +27,14 @@ use yuba_value::Value;
 use crate::diagnostics;
 use crate::drive::{Ending, Jobs, Steps, drive};
 use crate::interrupt::attend;
-use crate::planning;
 use crate::request::Context;
 use crate::targets::{TargetSelection, Targets, left_alone};
 use crate::walk::checks::in_module;
 use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
+use crate::walk::exec;
+use crate::walk::provision::Provisioners;
 use crate::walk::{Walk, WalkAnswer, of_check, prepare};
-
-pub use provision::{Hidden, ProvisionOrder, Provisioned, Provisioners};
 
 /// Interface to the recorder of completed operations.
 pub trait Recorder {
@@ -233,7 +231,7 @@ fn is_in_planned_order(
     state: &State,
 ) -> bool {
     let is_planned = |graph: &RefGraph<'_>| {
-        plan.exec == planning::execution_graph(graph, &graph.edges, context.tree, &plan.changes, state, plan.mode)
+        plan.exec == exec::build(graph, &graph.edges, context.tree, &plan.changes, state, plan.mode)
     };
     // Planning did not know yet which providers of the configuration only the objects have that it imports.
     let as_planned = || {
@@ -482,7 +480,7 @@ impl<'a> Applier<'a> {
             return;
         }
         let not_reached = (0_u32..).zip(endings).filter(|(_, ending)| **ending == Ending::NotReached);
-        let problem = planning::cycle(&self.plan.exec, &self.plan.changes, not_reached.map(|(step, _)| step));
+        let problem = exec::cycle(&self.plan.exec, &self.plan.changes, not_reached.map(|(step, _)| step));
         self.walk.tell(std::iter::once(problem));
     }
 

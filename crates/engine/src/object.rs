@@ -7,14 +7,16 @@ use yuba_addrs::{AbsResourceInstance, ConfigResource, ProviderSource};
 use yuba_plan::{Event, Importing, Phase};
 use yuba_provider::legality::normalize_legacy;
 use yuba_provider::{
-    IdentitySchema, MoveRequest, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema,
-    UpgradeRequest,
+    IdentitySchema, MoveRequest, Outcome, PlanAnswer, PlanRequest, Private, Problem, Provider, ProviderSchema,
+    RawState, ReadRequest, Schema, UpgradeRequest,
 };
 use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
 use yuba_syntax::{Body, Code, Diagnostic, Diagnostics};
-use yuba_value::{Mark, Marks, Type, TypeKind, Value, View, convert};
+use yuba_value::{Mark, Marks, Type, TypeKind, Value, View, convert, ops};
 
-use crate::diagnostics::{self, INVALID_STATE_MOVE, INVALID_STATE_UPGRADE, PROVIDER_INVALID_OBJECT};
+use crate::diagnostics::{
+    self, INVALID_STATE_MOVE, INVALID_STATE_UPGRADE, PROVIDER_INVALID_OBJECT, PROVIDER_INVALID_PLAN,
+};
 use crate::outgrown::without_removed;
 use crate::request::Context;
 
@@ -82,6 +84,32 @@ impl Ended {
 }
 
 impl Subject<'_> {
+    /// Plans the destruction of an object. Fails if the provider reports an error or plans something else.
+    pub(crate) async fn plan_end(&self, existing: &Existing) -> Result<PlanAnswer, Diagnostics> {
+        let null = Value::null(existing.value.ty().clone());
+        let request = PlanRequest {
+            kind: self.kind().clone(),
+            prior: existing.value.unmark_deep().0,
+            proposed: null.clone(),
+            config: null,
+            prior_private: existing.private.clone(),
+            provider_meta: self.meta.clone(),
+            prior_identity: existing.identity.clone(),
+        };
+        let Outcome { value, problems } = self.provider.plan(request).await;
+        let mut found = self.placed(problems);
+        match value {
+            Some(answer) if answer.planned.is_null() && !found.has_errors() => Ok(answer),
+            _ => {
+                if !found.has_errors() {
+                    let what = eco_format!("planned something other than destroying {}", self.addr);
+                    found.push(self.broken(&PROVIDER_INVALID_PLAN, &what));
+                }
+                Err(found)
+            }
+        }
+    }
+
     pub(crate) fn kind(&self) -> &EcoString {
         &self.addr.resource.kind
     }
@@ -444,6 +472,17 @@ pub(crate) fn import_id(importing: &Importing) -> Option<(EcoString, EcoString)>
         open.find_map(|(attribute, item)| Some((attribute.name.clone(), item.as_str()?.clone())))
     };
     object_id(identity).or_else(first)
+}
+
+/// Whether two values are known to be equal, whatever their types say.
+pub(crate) fn is_same(a: &Value, b: &Value) -> bool {
+    if a.raw_equals(b) {
+        return a.is_wholly_known();
+    }
+    if a.is_null() || b.is_null() {
+        return a.is_null() && b.is_null();
+    }
+    ops::equals(a, b).as_bool() == Some(true)
 }
 
 /// Whether something must not be shown in one of two values and may be in the other.

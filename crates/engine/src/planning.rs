@@ -6,13 +6,11 @@
 
 mod begin;
 mod end;
-pub(crate) mod exec;
 mod generated;
-mod idle;
-pub(crate) mod managed;
+mod managed;
 mod outputs;
 mod relevant;
-pub(crate) mod removal;
+mod removal;
 mod replace_paths;
 mod triggers;
 
@@ -40,10 +38,10 @@ use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions, RootVariable};
 use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
+use crate::walk::exec;
 use crate::walk::prepare::{blocks_of, included, provider_blocks, providers_of_state};
 use crate::walk::stored::Absent;
 use crate::walk::{Walk, WalkAnswer};
-pub(crate) use exec::{build as execution_graph, cycle};
 
 use crate::imports::{Generation, Imports, Instances, Undeclared, check_targets};
 use crate::moves::{self, Moves};

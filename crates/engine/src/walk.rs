@@ -1,14 +1,17 @@
-//! Shared parts of planning and applying: the values of variables, locals, outputs, calls and checks, and the
-//! providers.
+//! Shared parts of planning and applying: the values of variables, locals, outputs, calls and checks, the providers, the
+//! arguments of provisioners and the order of operations.
 
 pub(crate) mod block;
 pub(crate) mod checks;
 pub(crate) mod data;
 pub(crate) mod dependencies;
 pub(crate) mod ephemeral;
+pub(crate) mod exec;
+mod idle;
 pub(crate) mod ignore;
 pub(crate) mod prepare;
 pub(crate) mod providers;
+pub(crate) mod provision;
 pub(crate) mod stored;
 pub(crate) mod stranded;
 

@@ -14,11 +14,12 @@ use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use super::change::{ChangeAnswer, EndAnswer};
-use super::{Answer, Applier, provision};
+use super::{Answer, Applier};
 use crate::drive::Jobs;
 use crate::object::{Ended, Existing, Subject, cannot_be_stored, object_id};
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::data::{DataAnswer, DataJob};
+use crate::walk::provision;
 use crate::walk::{data_verdict, of_check_data};
 
 /// An object that is not fit for use.

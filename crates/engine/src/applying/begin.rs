@@ -10,13 +10,14 @@ use yuba_state::{DeposedKey, Edit, Object, Status};
 use yuba_value::Value;
 
 use super::change::{ChangeJob, EndJob};
-use super::{Answer, Applier, provision};
+use super::{Answer, Applier};
 use crate::diagnostics::unknown_during_apply;
 use crate::drive::Jobs;
 use crate::object::{import_id, object_id};
-use crate::planning::exec::is_visited;
 use crate::walk::block::{Block, BlockInstance};
+use crate::walk::exec::is_visited;
 use crate::walk::providers::Server;
+use crate::walk::provision;
 use crate::walk::stranded::{Missing, Stranded};
 
 impl<'a> Applier<'a> {

@@ -17,9 +17,7 @@ use crate::diagnostics::{
     PROVIDER_INCONSISTENT_PLAN, PROVIDER_INCONSISTENT_RESULT, PROVIDER_INVALID_OBJECT, PROVIDER_INVALID_PLAN,
     PROVIDER_INVALID_RESULT,
 };
-use crate::object::{Existing, Subject, conforms, secrets_differ};
-use crate::planning::managed::is_same;
-use crate::planning::removal;
+use crate::object::{Existing, Subject, conforms, is_same, secrets_differ};
 use crate::walk::ignore;
 
 /// A creation, an update, or the second half of a replacement.
@@ -350,7 +348,7 @@ impl<'a> EndJob<'a> {
             Action::Delete => (self.change.private.clone(), self.change.identity.clone()),
             // Of a replacement only the creation was planned with the provider.
             _ => {
-                let planned = removal::plan_end(subject, &existing).await;
+                let planned = subject.plan_end(&existing).await;
                 match planned {
                     Ok(answer) => (answer.private, answer.identity),
                     Err(found) => return (Some(existing), found),

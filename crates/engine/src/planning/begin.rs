@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ecow::eco_format;
 use tracing::Instrument as _;
 use yuba_addrs::{
-    AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
+    AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, ProviderSource, Resource as ResourceName,
+    ResourceMode,
 };
 use yuba_config::resource::Resource;
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
@@ -184,14 +185,7 @@ impl<'a> Planner<'a> {
         let ok = config.is_some();
         let only_import = self.imports.is_asked(addr);
         let config = match only_import {
-            // Errors in the configuration do not matter now: it may be written after the import.
-            true => match block.schema() {
-                Some(schema) => {
-                    let scope = self.walk.instance_scope(instance);
-                    Some(self.walk.settle(|| scope.eval_body(&resource.body, schema).0).await)
-                }
-                None => None,
-            },
+            true => self.config_despite_errors(instance).await,
             false => config.flatten(),
         };
         let containing = self.state.get(&addr.containing());
@@ -215,14 +209,7 @@ impl<'a> Planner<'a> {
             None => self.imports.get(addr, &self.state).and_then(RequestedImport::request),
             Some(_) => None,
         };
-        let may_change_type = prior.is_some() && self.moves.moved_explicitly(addr);
-        let was = if may_change_type { self.state.get(&addr.containing()) } else { None };
-        let moved_from = was.and_then(|was| {
-            let (now, was) = (&server.config.provider, &was.provider.provider);
-            let kind = &self.moves.old(addr).resource.kind;
-            let changes = self.moves.changes_type(addr, now, was);
-            changes.then(|| MovedFrom { kind: kind.clone(), provider: was.clone() })
-        });
+        let moved_from = prior.as_ref().and_then(|_| self.other_type_before(addr, &server.config.provider));
         let job = ManagedJob {
             subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None).await,
             resource,
@@ -247,6 +234,22 @@ impl<'a> Planner<'a> {
             self.begin_deposed(addr, jobs).await;
         }
         ok
+    }
+
+    /// The configuration of an instance that is imported, without its errors: it may be written after the import.
+    async fn config_despite_errors(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<Value> {
+        let (schema, body) = (instance.block.schema()?, &instance.block.resource.body);
+        let scope = self.walk.instance_scope(instance);
+        Some(self.walk.settle(|| scope.eval_body(body, schema).0).await)
+    }
+
+    /// The type that an object had before a `moved` block gave it the address of another type.
+    fn other_type_before(&self, addr: &AbsResourceInstance, now: &ProviderSource) -> Option<MovedFrom> {
+        let was = self.state.get(&addr.containing()).filter(|_| self.moves.moved_explicitly(addr))?;
+        let was = &was.provider.provider;
+        let kind = &self.moves.old(addr).resource.kind;
+        let changes = self.moves.changes_type(addr, now, was);
+        changes.then(|| MovedFrom { kind: kind.clone(), provider: was.clone() })
     }
 
     /// Objects of a resource whose instances are no longer wanted.

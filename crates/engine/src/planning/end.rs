@@ -12,13 +12,13 @@ use yuba_syntax::{Diagnostics, FileId};
 use yuba_value::{Type, Value, convert};
 
 use super::generated::{ImportAnswer, WrittenAnswer, WrittenJob};
-use super::managed::{ManagedAnswer, Planned, is_same};
+use super::managed::{ManagedAnswer, Planned};
 use super::removal::RemovalAnswer;
 use super::{Answer, Planner};
 use crate::diagnostics;
 use crate::drive::Jobs;
 use crate::generate;
-use crate::object::{Existing, cannot_be_stored};
+use crate::object::{Existing, cannot_be_stored, is_same};
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::data::DataAnswer;
 use crate::walk::{data_verdict, of_check_data, providers::Server};
