@@ -143,12 +143,7 @@ fn of_resource(
             || address(module, resource).to_string() + &key.flatten().map(ToString::to_string).unwrap_or_default(),
             ToString::to_string,
         ),
-        kind: match (single.is_some(), resource.mode) {
-            (_, yuba_addrs::ResourceMode::Data) => "data source",
-            (_, yuba_addrs::ResourceMode::Ephemeral) => "ephemeral resource",
-            (true, _) => "resource instance",
-            (false, _) => "resource",
-        },
+        kind: kind_of(resource, single.as_ref()),
         declared: declared.and_then(|resource| shown::location(facts, resource.span)),
         ..Explanation::default()
     };
@@ -199,6 +194,16 @@ fn of_resource(
         found.disabled = disabled(&found);
     }
     Some(found)
+}
+
+/// The kind of object in the words of the reader: of a resource, or of its only instance.
+fn kind_of(resource: &Resource, single: Option<&AbsResourceInstance>) -> &'static str {
+    match (single, resource.mode) {
+        (_, yuba_addrs::ResourceMode::Data) => "data source",
+        (_, yuba_addrs::ResourceMode::Ephemeral) => "ephemeral resource",
+        (Some(_), _) => "resource instance",
+        (None, _) => "resource",
+    }
 }
 
 /// The first `enabled` argument that is false, of the object or of a module around it.
