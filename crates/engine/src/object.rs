@@ -10,7 +10,7 @@ use yuba_provider::{
     IdentitySchema, MoveRequest, Outcome, PlanAnswer, PlanRequest, Private, Problem, Provider, ProviderSchema,
     RawState, ReadRequest, Schema, UpgradeRequest,
 };
-use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
+use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, ObjectRecord, RawJson, Status};
 use yuba_syntax::{Body, Code, Diagnostic, Diagnostics};
 use yuba_value::{Mark, Marks, Type, TypeKind, Value, View, convert, ops};
 
@@ -27,11 +27,8 @@ pub(crate) struct Existing {
     pub(crate) value: Value,
     pub(crate) private: Private,
     pub(crate) identity: Option<Value>,
-    pub(crate) status: Status,
-    /// References of its configuration at its last apply.
-    pub(crate) dependencies: EcoVec<ConfigResource>,
-    pub(crate) create_before_destroy: bool,
-    pub(crate) skip_destroy: bool,
+    /// The fields of the state beside the data of the provider.
+    pub(crate) record: ObjectRecord,
     /// Its stored form differs from the current one.
     pub(crate) outdated: bool,
 }
@@ -45,7 +42,7 @@ pub(crate) struct MovedFrom {
 
 impl Existing {
     pub(crate) fn is_tainted(&self) -> bool {
-        self.status == Status::Tainted
+        self.record.status == Status::Tainted
     }
 }
 
@@ -222,16 +219,7 @@ impl Subject<'_> {
             return Err(found);
         }
         outdated |= upgraded;
-        let existing = Existing {
-            value,
-            private: object.private.clone(),
-            identity,
-            status: object.status,
-            dependencies: object.dependencies.clone(),
-            create_before_destroy: object.create_before_destroy,
-            skip_destroy: object.skip_destroy,
-            outdated,
-        };
+        let existing = Existing { value, private: object.private.clone(), identity, record: object.record(), outdated };
         Ok((existing, found))
     }
 
@@ -293,10 +281,7 @@ impl Subject<'_> {
             value: schema.block.mark(&answer.state, None),
             private: answer.private,
             identity: answer.identity,
-            status: object.status,
-            dependencies: object.dependencies.clone(),
-            create_before_destroy: object.create_before_destroy,
-            skip_destroy: object.skip_destroy,
+            record: object.record(),
             outdated: true,
         };
         Ok((existing, found))
@@ -386,12 +371,8 @@ impl Subject<'_> {
         let schema = self.schema().expect("because an object exists only with its schema");
         let mut object = Object::encode(&existing.value, schema.block.implied_type(), schema.version)?;
         object.private = existing.private.clone();
-        object.status = existing.status;
         object.identity = existing.identity.as_ref().and_then(|identity| self.stored_identity(identity));
-        object.dependencies = existing.dependencies.clone();
-        object.create_before_destroy = existing.create_before_destroy;
-        object.skip_destroy = existing.skip_destroy;
-        Ok(Arc::new(object))
+        Ok(Arc::new(object.recorded_as(existing.record.clone())))
     }
 }
 

@@ -9,7 +9,7 @@ use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Event, Mode, Phase, ResourceChange};
-use yuba_state::{AttributeError, Edit, Object, Status};
+use yuba_state::{AttributeError, Edit, Object, ObjectRecord, Status};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
@@ -24,7 +24,8 @@ use crate::walk::{data_verdict, of_check_data};
 
 /// An object that is not fit for use.
 fn tainted(object: &Existing) -> Existing {
-    Existing { status: Status::Tainted, ..object.clone() }
+    let record = ObjectRecord { status: Status::Tainted, ..object.record.clone() };
+    Existing { record, ..object.clone() }
 }
 
 /// Outcome of the provisioners of a new object.
@@ -68,7 +69,7 @@ impl<'a> Applier<'a> {
                 }
             }
         }
-        if provisions || result.as_ref().is_some_and(|result| created && result.status == Status::Tainted) {
+        if provisions || result.as_ref().is_some_and(|result| created && result.is_tainted()) {
             self.tainted.insert(job.position);
         }
         // Until its provisioners are done the object is not fit for use, and what is done with it is not over.

@@ -9,7 +9,7 @@ use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Phase, ResourceChange};
 use yuba_provider::legality::{assert_object_compatible, proposed_new};
 use yuba_provider::{ApplyRequest, Outcome, PlanRequest, Private, Schema};
-use yuba_state::{Object, Status};
+use yuba_state::{Object, ObjectRecord, Status};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
@@ -156,17 +156,19 @@ impl<'a> ChangeJob<'a> {
         let value = schema.block.mark(&state.mark_at(&marks), None);
         let status = match (&prior, problems.has_errors()) {
             (None, true) => Status::Tainted,
-            (Some(prior), true) => prior.status,
+            (Some(prior), true) => prior.record.status,
             (_, false) => Status::Ready,
         };
         let result = Existing {
             value,
             private,
             identity,
-            status,
-            dependencies: self.dependencies.clone(),
-            create_before_destroy: self.create_before_destroy,
-            skip_destroy: self.skip_destroy,
+            record: ObjectRecord {
+                status,
+                dependencies: self.dependencies.clone(),
+                create_before_destroy: self.create_before_destroy,
+                skip_destroy: self.skip_destroy,
+            },
             outdated: false,
         };
         (Some(result), problems)

@@ -708,9 +708,9 @@ impl<'a> Planner<'a> {
         match (&answer.is, &answer.planned) {
             (_, Some(planned)) if planned.action == Action::NoOp => now,
             // An imported object has no dependencies until it is applied.
-            (Some(existing), _) if answer.job.import.is_some() => existing.dependencies.clone(),
-            (Some(existing), _) if answer.job.refresh => merged(&now, &existing.dependencies),
-            (Some(existing), _) => existing.dependencies.clone(),
+            (Some(existing), _) if answer.job.import.is_some() => existing.record.dependencies.clone(),
+            (Some(existing), _) if answer.job.refresh => merged(&now, &existing.record.dependencies),
+            (Some(existing), _) => existing.record.dependencies.clone(),
             (None, _) => now,
         }
     }

@@ -6,7 +6,7 @@ use yuba_addrs::AbsResourceInstance;
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, ActionReason, Mode, ResourceChange};
-use yuba_state::{Edit, Object};
+use yuba_state::{Edit, Object, ObjectRecord};
 use yuba_syntax::parser::parse_config;
 use yuba_syntax::{Diagnostics, FileId};
 use yuba_value::{Type, Value, convert};
@@ -81,9 +81,12 @@ impl<'a> Planner<'a> {
             Some(existing) => existing,
         };
         let wanted = Existing {
-            dependencies: self.kept_dependencies(step, answer),
-            create_before_destroy: job.create_before_destroy && !job.only_import,
-            skip_destroy: job.skip_destroy && !job.only_import,
+            record: ObjectRecord {
+                dependencies: self.kept_dependencies(step, answer),
+                create_before_destroy: job.create_before_destroy && !job.only_import,
+                skip_destroy: job.skip_destroy && !job.only_import,
+                ..object.record.clone()
+            },
             ..object.clone()
         };
         let same_place = self.state.get(&addr.containing()).is_some_and(|resource| {
@@ -423,11 +426,8 @@ impl<'a> Planner<'a> {
 
 /// Whether an object would be stored in the same form.
 fn is_kept_as(a: &Existing, b: &Existing) -> bool {
-    a.status == b.status
-        && a.create_before_destroy == b.create_before_destroy
-        && a.skip_destroy == b.skip_destroy
+    a.record == b.record
         && a.private == b.private
-        && a.dependencies == b.dependencies
         && a.value.raw_equals(&b.value)
         && match (&a.identity, &b.identity) {
             (Some(a), Some(b)) => a.raw_equals(b),

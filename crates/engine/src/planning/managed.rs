@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use ecow::{EcoVec, eco_format};
+use ecow::eco_format;
 use yuba_config::resource::{IgnoreChanges, Resource};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, ActionReason, Importing, Phase};
 use yuba_provider::legality::{Violation, assert_plan_valid, proposed_new};
 use yuba_provider::{ImportBy, ImportRequest, Outcome, PlanAnswer, PlanRequest, Private, Schema};
-use yuba_state::Object;
+use yuba_state::{Object, ObjectRecord};
 use yuba_syntax::Diagnostics;
 use yuba_value::{Path, Value};
 
@@ -388,10 +388,7 @@ pub(crate) async fn imported(
         value,
         private: imported.private,
         identity: imported.identity,
-        status: yuba_state::Status::Ready,
-        dependencies: EcoVec::new(),
-        create_before_destroy: false,
-        skip_destroy: false,
+        record: ObjectRecord::default(),
         outdated: false,
     };
     let (refreshed, more) = subject.refreshed(&existing).await;
