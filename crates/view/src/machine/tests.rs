@@ -1,9 +1,11 @@
 //! Lines about plans and events.
 
 use expect_test::{Expect, expect};
+use yuba_plan::Event;
 use yuba_value::Value;
 
 use super::*;
+use crate::events::json;
 use crate::testing::{addr, change, object, output, plan as made};
 
 /// Lines without what they all have.
@@ -77,7 +79,7 @@ fn events() {
         Event::ProvisionOutput { addr: at(), provisioner: exec(), text: "a<b \r\n\n  c".into() },
         Event::ProvisionFinished { addr: at(), provisioner: exec(), ok: false },
     ];
-    let lines: String = events.iter().map(|one| event(one, 64, "T")).collect();
+    let lines: String = events.iter().map(|one| json(one, 64, "T")).collect();
     let lines = lines + &progress(&at(), Phase::Apply(Action::Update), 3605, "T");
     let resource = r#""resource":{"addr":"terraform_data.a[1]","module":"","resource":"terraform_data.a[1]","implied_provider":"terraform","resource_type":"terraform_data","resource_name":"a","resource_key":1}"#;
     check(
