@@ -248,7 +248,7 @@ async fn walk_for(
     };
     let start = Start { state, moves, destroying, removals, undeclared };
     let mut planner = Planner::new(walk, options, start, &order, &selected);
-    planner.walk.tell(problems);
+    planner.walk.report(problems);
     planner.drive_all().await;
     if let Err(found) = planner.check_imports_and_moves(&statements, live) {
         return Made::nothing(found);
@@ -496,17 +496,17 @@ impl<'a> Planner<'a> {
             if found.has_errors() {
                 return Err(found);
             }
-            self.walk.tell(found);
+            self.walk.report(found);
         }
         let context = self.walk.context;
         let found = moves::validate(statements, context.tree, live, self.options.mode, context.env.sources);
         if found.has_errors() {
             return Err(found);
         }
-        self.walk.tell(found);
+        self.walk.report(found);
         if !self.walk.has_errors() {
             let blocked = self.moves.warnings();
-            self.walk.tell(blocked);
+            self.walk.report(blocked);
         }
         Ok(())
     }
@@ -602,7 +602,7 @@ impl<'a> Planner<'a> {
     ) -> (Option<Plan>, Diagnostics) {
         let outputs = self.outputs();
         let found = self.check_force_replace();
-        self.walk.tell(found);
+        self.walk.report(found);
         let context = self.walk.context;
         let stopped = context.interrupt.is_raised();
         let mut problems = self.walk.take_problems();

@@ -81,7 +81,7 @@ impl<'a> Planner<'a> {
                 let sources = self.walk.context.env.sources;
                 let resolved = self.walk.settle(|| ResolvedImport::of(import, &scope, Some(provider))).await;
                 let found = self.imports.add(import, resolved, sources);
-                self.failed[step as usize] |= !self.walk.tell(found);
+                self.failed[step as usize] |= !self.walk.report(found);
             }
             if self.failed[step as usize] {
                 // An object that cannot be imported must not be created instead.
@@ -126,10 +126,10 @@ impl<'a> Planner<'a> {
         let resource = block.resource;
         let scope = self.walk.scope(at);
         let (expansion, found) = self.walk.settle(|| scope.expand(&resource.repetition)).await;
-        let mut ok = self.walk.tell(found);
+        let mut ok = self.walk.report(found);
         // An import plans nothing, so the order does not matter.
         if self.options.imports.is_empty() {
-            ok &= self.walk.tell(scope.check_depends_on(&resource.depends_on));
+            ok &= self.walk.report(scope.check_depends_on(&resource.depends_on));
         }
         self.failed[block.vertex as usize] |= !ok;
         let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
@@ -191,7 +191,7 @@ impl<'a> Planner<'a> {
         let containing = self.state.get(&addr.containing());
         let known = containing.and_then(|resource| resource.instances.get(&addr.key));
         if only_import && known.is_some() {
-            return self.walk.tell(std::iter::once(already_managed(addr)));
+            return self.walk.report(std::iter::once(already_managed(addr)));
         }
         let prior = known.and_then(|instance| instance.current.clone());
         let has_deposed = known.is_some_and(|instance| !instance.deposed.is_empty());
@@ -199,7 +199,7 @@ impl<'a> Planner<'a> {
         if let Some(warning) =
             known.zip(recorded).and_then(|(known, recorded)| changed_provider(known, recorded, addr, &server))
         {
-            self.walk.tell(std::iter::once(warning));
+            self.walk.report(std::iter::once(warning));
         }
         let config = config.filter(|_| ok);
         if !ok && prior.is_none() {
@@ -325,14 +325,14 @@ impl<'a> Planner<'a> {
             let sources = self.walk.context.env.sources;
             let objects = self.walk.settle(|| ResolvedImport::of(import, &scope, Some(provider))).await;
             let found = self.imports.add(import, objects, sources);
-            if !self.walk.tell(found) {
+            if !self.walk.report(found) {
                 continue;
             }
             let request = self.imports.get(&addr, &self.state).and_then(RequestedImport::request);
             self.imports.settle(&addr);
             let Some((by, importing)) = request else { continue };
             if !std::mem::replace(&mut is_reported, true) {
-                self.walk.tell(std::iter::once(crate::generate::experimental()));
+                self.walk.report(std::iter::once(crate::generate::experimental()));
             }
             let (at, values) = (ModuleInstanceId::ROOT, InstanceValues::default());
             let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr).await else { continue };
@@ -523,7 +523,7 @@ impl<'a> Planner<'a> {
         let before = ty.and_then(|ty| object.decode(&ty).ok()).unwrap_or_else(Value::empty_object);
         let after = Value::null(before.ty().clone());
         if self.options.mode != Mode::Destroy {
-            self.walk.tell(std::iter::once(object_forgotten(addr)));
+            self.walk.report(std::iter::once(object_forgotten(addr)));
         }
         self.changes.push(ResourceChange {
             addr: addr.clone(),
