@@ -55,7 +55,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Where one side of a logical operator decides, its value and the side whose diagnostics stay.
+    /// If one side of a logical operator decides: its value and the side whose diagnostics stay.
     fn short_circuit(
         &self,
         op: BinaryOp,
@@ -139,7 +139,7 @@ fn result_type(op: BinaryOp) -> Type {
 
 /// The operation on operands without own marks.
 fn operate(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, OpError> {
-    let arithmetic = |f: fn(&Value, &Value) -> ops::Result| {
+    let arithmetic = |f: fn(&Value, &Value) -> ops::OpResult| {
         if left.is_null() || right.is_null() {
             return Err(OpError::Null { operand: usize::from(!left.is_null()) });
         }
