@@ -386,7 +386,7 @@ impl<'t> OperationOutput<'t> {
             self.human(&outputs::section(values, self.look));
         }
         if self.has_programs() {
-            let programs = machine::ChangeCounts {
+            let programs = machine::MessageCounts {
                 add: counts.added,
                 change: counts.changed,
                 import: counts.imported,

@@ -199,7 +199,7 @@ fn write_values(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     }
 }
 
-/// How the two sides of a comparison differ.
+/// Writes the difference between the two sides of a comparison.
 fn write_difference(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     let Some((before, after)) = diagnostic.extra.as_ref().and_then(|extra| extra.difference.as_ref()) else { return };
     let node = |json: &str| yuba_value::json::decode_implied(json).ok().map(|value| Node::of(&value));

@@ -19,7 +19,7 @@ use words::{action, noun, reason, verb};
 
 /// Number of planned or completed actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChangeCounts {
+pub struct MessageCounts {
     /// Objects created.
     pub add: usize,
     /// Objects updated.
@@ -43,10 +43,10 @@ pub enum OperationKind {
     Destroy,
 }
 
-impl ChangeCounts {
+impl MessageCounts {
     /// Changes of a plan.
-    pub fn of(plan: &Plan) -> ChangeCounts {
-        let mut counts = ChangeCounts::default();
+    pub fn of(plan: &Plan) -> MessageCounts {
+        let mut counts = MessageCounts::default();
         for change in plan.changes.iter().filter(|change| is_told(change)) {
             counts.import += usize::from(change.importing.is_some());
             match change.action {
@@ -70,7 +70,7 @@ impl ChangeCounts {
 
     /// As a sentence.
     pub fn sentence(self, operation: OperationKind) -> String {
-        let ChangeCounts { add, change, import, remove, forget } = self;
+        let MessageCounts { add, change, import, remove, forget } = self;
         let part = |count: usize, words: &str| if count > 0 { format!("{count} {words}") } else { String::new() };
         match operation {
             OperationKind::Plan => {
@@ -115,7 +115,7 @@ pub fn plan(plan: &Plan, timestamp: &str) -> String {
             out += &planned_change(change, timestamp);
         }
     }
-    out += &summary(ChangeCounts::of(plan), OperationKind::Plan, timestamp);
+    out += &summary(MessageCounts::of(plan), OperationKind::Plan, timestamp);
     if !plan.outputs.is_empty() {
         out += &planned_outputs(&plan.outputs, timestamp);
     }
@@ -143,7 +143,7 @@ pub fn drift(change: &ResourceChange, timestamp: &str) -> String {
 }
 
 /// Number of planned or completed actions.
-pub fn summary(counts: ChangeCounts, operation: OperationKind, timestamp: &str) -> String {
+pub fn summary(counts: MessageCounts, operation: OperationKind, timestamp: &str) -> String {
     let name = match operation {
         OperationKind::Plan => "plan",
         OperationKind::Apply => "apply",

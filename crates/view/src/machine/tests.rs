@@ -104,7 +104,7 @@ fn events() {
 
 #[test]
 fn summaries_and_outputs_of_an_apply() {
-    let counts = ChangeCounts { add: 1, change: 2, import: 3, remove: 4, forget: 5 };
+    let counts = MessageCounts { add: 1, change: 2, import: 3, remove: 4, forget: 5 };
     assert_eq!(
         [OperationKind::Plan, OperationKind::Apply, OperationKind::Destroy].map(|operation| counts.sentence(operation)),
         [
@@ -114,7 +114,7 @@ fn summaries_and_outputs_of_an_apply() {
         ]
     );
     assert_eq!(
-        ChangeCounts::default().sentence(OperationKind::Apply),
+        MessageCounts::default().sentence(OperationKind::Apply),
         "Apply complete! Resources: 0 added, 0 changed, 0 destroyed."
     );
     let output = |value, sensitive, deprecated: &str| Output { value, sensitive, deprecated: deprecated.into() };

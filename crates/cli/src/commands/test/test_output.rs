@@ -54,7 +54,7 @@ pub(super) struct TestOutput<'t> {
     /// Number of files, and those whose runs are not over.
     files: (usize, Vec<String>),
     /// The target of JUnit XML, and its content.
-    junit: Option<(String, Vec<junit::Group>)>,
+    junit: Option<(String, Vec<junit::JunitSuite>)>,
 }
 
 fn shown(status: TestStatus) -> test::TestResult {
@@ -186,7 +186,7 @@ impl<'t> TestOutput<'t> {
         if self.junit.is_some() {
             let cases = report.runs.iter().map(|run| self.case(run, sources)).collect();
             if let Some((_, groups)) = &mut self.junit {
-                groups.push(junit::Group { name: name.to_owned(), cases });
+                groups.push(junit::JunitSuite { name: name.to_owned(), cases });
             }
         }
     }
