@@ -101,7 +101,7 @@ fn summary(text: &str, pages: &[Page]) -> Result<String, String> {
     replaced(text, is_part, pages.iter().map(entry).collect()).ok_or_else(|| format!("{SUMMARY}: no list of backends"))
 }
 
-/// The text with other lines in the position of those that are replaced; none if there are none.
+/// The text with other lines in the position of those that are replaced; `None` if no line is replaced.
 fn replaced(text: &str, mut is_replaced: impl FnMut(&str) -> bool, lines: String) -> Option<String> {
     let mut out = String::new();
     let mut lines = Some(lines);
