@@ -2,7 +2,8 @@
 //!
 //! A function may have one where the boolean is the data, and not a choice of the caller. [`EXCEPTIONS`] lists these functions.
 
-use crate::absences::{is_test_file, shipped_lines};
+use crate::absences::owner_of_shipped;
+use crate::tokens::{Kind, Token, group, shipped};
 
 /// Boolean parameters that are allowed: file, function with parameter, reason.
 const EXCEPTIONS: [(&str, &str, &str); 10] = [
@@ -28,8 +29,7 @@ fn compare(files: &[(String, String)], exceptions: &[(&str, &str, &str)]) -> Vec
     let mut breaches = Vec::new();
     let mut unused: Vec<(&str, &str)> = exceptions.iter().map(|(path, name, _)| (*path, *name)).collect();
     for (path, text) in files {
-        let Some((owner, _)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) else { continue };
-        if is_test_file(path) || ["testkit", "testprovider"].contains(&owner) {
+        if owner_of_shipped(path).is_none() {
             continue;
         }
         for name in boolean_parameters(text) {
@@ -48,48 +48,55 @@ fn compare(files: &[(String, String)], exceptions: &[(&str, &str, &str)]) -> Vec
 
 /// Boolean parameters of functions, as `function(parameter)`.
 fn boolean_parameters(text: &str) -> Vec<String> {
-    let code: String = shipped_lines(text).flat_map(|(_, line)| [line, "\n"]).collect();
+    let code = shipped(text);
     let mut found = Vec::new();
-    let mut rest = code.as_str();
-    while let Some(start) = rest.find("fn ") {
-        let is_word = !rest[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        rest = &rest[start + 3..];
-        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        rest = &rest[name.len()..];
-        let open = if rest.starts_with('<') { bracketed(rest).0 } else { 0 };
-        if !is_word || name.is_empty() || !rest[open..].starts_with('(') {
+    for (at, pair) in code.windows(2).enumerate() {
+        let [keyword, name] = pair else { continue };
+        if !keyword.is("fn") || name.kind != Kind::Word {
             continue;
         }
-        let (_, parameters) = bracketed(&rest[open..]);
-        for parameter in parameters.split(',') {
-            if let Some((parameter, "bool")) = parameter.split_once(':').map(|(name, ty)| (name.trim(), ty.trim())) {
-                found.push(format!("{name}({parameter})"));
+        let open = at + 2 + generics(&code[at + 2..]);
+        if !code.get(open).is_some_and(|token| token.is("(")) {
+            continue;
+        }
+        for parameter in parameters(&code[open + 1..open + group(&code[open..]) - 1]) {
+            let words: Vec<&str> = parameter.iter().map(|token| token.text).collect();
+            if let [parameter @ .., ":", "bool"] = &*words {
+                found.push(format!("{}({})", name.text, parameter.join(" ")));
             }
         }
-        rest = &rest[open..];
     }
     found
 }
 
-/// The length of the brackets that a text begins with, and the text between them without what is in brackets of any kind.
-fn bracketed(text: &str) -> (usize, String) {
-    let (mut depth, mut inside) = (0_usize, String::new());
-    let mut previous = ' ';
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' | '{' | '<' => depth += 1,
-            // The arrow of a function type.
-            '>' if previous == '-' || previous == '=' => {}
-            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
-            _ if depth == 1 => inside.push(c),
+/// The length of the list of generic parameters that tokens begin with.
+fn generics(tokens: &[Token<'_>]) -> usize {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text {
+            "<" => depth += 1,
+            ">" => depth -= 1,
             _ => {}
         }
         if depth == 0 {
-            return (at + c.len_utf8(), inside);
+            return if at == 0 { 0 } else { at + 1 };
         }
-        previous = c;
     }
-    (text.len(), inside)
+    tokens.len()
+}
+
+/// The parameters in a list, separated by commas outside of brackets.
+fn parameters<'c, 't>(tokens: &'c [Token<'t>]) -> Vec<&'c [Token<'t>]> {
+    let mut depth = 0_usize;
+    let is_end = |token: &Token<'_>| {
+        match token.text {
+            "(" | "[" | "{" | "<" => depth += 1,
+            ")" | "]" | "}" | ">" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && token.is(",")
+    };
+    tokens.split(is_end).collect()
 }
 
 #[cfg(test)]
@@ -103,6 +110,7 @@ mod tests {
             ("fn f<T: Fn(bool) -> bool>(&self, a: T,\n    mut b: bool,\n) -> bool {\n    g(true)\n}", "f(mut b)"),
             ("fn f(a: &dyn Fn(bool) -> bool, b: (bool, bool), c: Vec<bool>) {}", ""),
             ("// fn f(a: bool)\nstruct S { a: bool }\nfn g() { let h = |x: bool| x; }", ""),
+            ("fn f(url: &str, a: bool) { g(\"http://x\") }\nfn h(b: bool) {}", "f(a) h(b)"),
             ("#[cfg(test)]\nmod tests {\n    fn f(a: bool) {}\n}\nfn g(x: u8, is_on: bool) {}", "g(is_on)"),
         ] {
             assert_eq!(boolean_parameters(text).join(" "), expected, "{text}");

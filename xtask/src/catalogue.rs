@@ -30,7 +30,9 @@ pub(crate) struct Row {
 
 /// Whether a file is a catalogue: the only kind of file that may build diagnostics.
 pub(crate) fn is_catalogue(path: &str) -> bool {
-    path.contains("diagnostics/") || path.ends_with("diagnostics.rs") || path == "crates/syntax/src/diagnostic.rs"
+    let mut parts = path.rsplit('/');
+    let (file, directory) = (parts.next(), parts.next());
+    file == Some("diagnostics.rs") || directory == Some("diagnostics") || path == "crates/syntax/src/diagnostic.rs"
 }
 
 /// Checks the rows of all source files and that the page lists them.

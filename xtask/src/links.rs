@@ -63,7 +63,7 @@ fn check_listed(texts: &BTreeMap<&Path, String>, breaches: &mut Vec<String>) {
     }
 }
 
-/// Why a link does not resolve.
+/// Reason why a link does not resolve.
 fn problem(page: &Path, target: &str, anchors: &BTreeMap<&Path, BTreeSet<String>>) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;

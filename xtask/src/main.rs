@@ -1,6 +1,7 @@
 //! Project chores. `cargo xtask` without arguments lists them.
 
 mod absences;
+mod backends;
 mod bench;
 mod booleans;
 mod catalogue;
@@ -8,12 +9,14 @@ mod conformance;
 mod dependencies;
 mod differential;
 mod docs;
+mod lengths;
 mod links;
 mod recipes;
 mod release;
 mod servers;
 mod spelling;
 mod tidy;
+mod tokens;
 mod walks;
 mod wording;
 
@@ -28,6 +31,9 @@ const CHORES: &[Chore] = &[
         tidy::run()
     }),
     ("diagnostics", "", "Write docs/diagnostics.md from the catalogues of diagnostics.", |_| catalogue::write()),
+    ("backends", "", "Write the lists of backends in docs/backends.md and docs/SUMMARY.md from docs/backends.", |_| {
+        backends::write()
+    }),
     ("docs", "[--check]", "Write docs/commands, check all links and render the book to target/book.", docs::run),
     ("man", "DIR", "Write the man pages to a directory.", docs::man),
     ("pictures", "", "Write the pictures of the documentation from real output.", docs::pictures),

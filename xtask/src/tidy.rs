@@ -5,24 +5,28 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::absences::members;
+use crate::tokens::{Token, shipped, tokens};
+
 /// A source file past this many lines has two ideas in it.
 const MAX_LINES: usize = 800;
 
 /// Words without meaning, as file names and as endings of type names.
 const BANNED_NAMES: [&str; 8] = ["util", "utils", "helper", "helpers", "common", "manager", "handler", "processor"];
 
-/// Modules and macros that only the crates marked IO may use.
-const OUTSIDE_WORLD: [&str; 9] = [
-    "std::fs",
-    "std::env",
-    "std::process",
-    "std::net",
-    "std::thread",
-    "SystemTime::now",
-    "Instant::now",
-    "println!",
-    "eprintln!",
+/// Modules and functions that only the crates marked IO may use.
+const OUTSIDE_WORLD: [(&str, &str); 7] = [
+    ("std", "fs"),
+    ("std", "env"),
+    ("std", "process"),
+    ("std", "net"),
+    ("std", "thread"),
+    ("SystemTime", "now"),
+    ("Instant", "now"),
 ];
+
+/// Macros that only the crates marked IO may use.
+const OUTSIDE_MACROS: [&str; 4] = ["print", "println", "eprint", "eprintln"];
 
 /// Leftovers that must not stay in shipped code.
 const LEFTOVERS: [&str; 6] =
@@ -42,6 +46,8 @@ pub(crate) fn run() -> Result<String, String> {
     crate::catalogue::check(&sources, &mut breaches);
     crate::absences::check(&sources, &mut breaches);
     crate::booleans::check(&sources, &mut breaches);
+    crate::lengths::check(&sources, &mut breaches);
+    crate::backends::check(&mut breaches);
     crate::recipes::check(&mut breaches);
     crate::walks::check(&mut breaches);
     crate::dependencies::check(&mut breaches);
@@ -211,34 +217,46 @@ fn check_file(path: &Path, crates: &BTreeMap<String, CrateRow>, breaches: &mut V
     let owner = shown.strip_prefix("crates/").and_then(|rest| rest.split('/').next());
     let pure = owner.and_then(|name| crates.get(name)).is_some_and(|row| !row.io) && shown.contains("/src/");
     let own_rules = shown.starts_with("xtask/src/");
-    let mut in_tests = false;
+    if own_rules {
+        return;
+    }
     for (index, line) in text.lines().enumerate() {
-        let at = format!("{shown}:{}", index + 1);
-        in_tests |= line.trim_start().starts_with("#[cfg(test)]");
-        let code = line.split("//").next().unwrap_or_default();
-        if own_rules {
-            continue;
-        }
-        if let Some(word) = banned_type(code) {
-            breaches.push(format!("{at}: type name `{word}` says nothing"));
-        }
         if let Some(found) = LEFTOVERS.iter().find(|leftover| line.contains(*leftover)) {
-            breaches.push(format!("{at}: `{found}` left behind"));
+            breaches.push(format!("{shown}:{}: `{found}` left behind", index + 1));
         }
-        if pure
-            && !in_tests
-            && let Some(found) = OUTSIDE_WORLD.iter().find(|word| code.contains(*word))
-        {
-            breaches.push(format!("{at}: `{found}` in a crate without access to the outside world"));
+    }
+    for (line, word) in banned_types(&text) {
+        breaches.push(format!("{shown}:{line}: type name `{word}` says nothing"));
+    }
+    if pure {
+        for (line, found) in outside_world(&text) {
+            breaches.push(format!("{shown}:{line}: `{found}` in a crate without access to the outside world"));
         }
     }
 }
 
-fn banned_type(code: &str) -> Option<&str> {
-    let rest =
-        ["struct ", "enum ", "trait "].iter().find_map(|keyword| code.split_once(keyword)).map(|(_, rest)| rest)?;
-    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
-    BANNED_NAMES.iter().any(|banned| name.to_lowercase().ends_with(banned)).then_some(name)
+/// Names of types that say nothing, by line.
+fn banned_types(text: &str) -> Vec<(usize, &str)> {
+    let code = tokens(text);
+    let is_kind = |token: &Token<'_>| ["struct", "enum", "trait"].iter().any(|kind| token.is(kind));
+    let is_banned = |name: &str| BANNED_NAMES.iter().any(|banned| name.to_lowercase().ends_with(banned));
+    let declared = code.windows(2).filter(|pair| is_kind(&pair[0]) && is_banned(pair[1].text));
+    declared.map(|pair| (pair[1].line, pair[1].text)).collect()
+}
+
+/// Access to the outside world, by line.
+fn outside_world(text: &str) -> Vec<(usize, String)> {
+    let code = shipped(text);
+    let mut found = Vec::new();
+    for (module, member) in OUTSIDE_WORLD {
+        found.extend(
+            members(&code, module, member).into_iter().map(|at| (code[at].line, format!("{module}::{member}"))),
+        );
+    }
+    for pair in code.windows(2).filter(|pair| pair[1].is("!") && OUTSIDE_MACROS.contains(&pair[0].text)) {
+        found.push((pair[0].line, format!("{}!", pair[0].text)));
+    }
+    found
 }
 
 /// Sections of the executable specification have globally unique names.
@@ -268,7 +286,23 @@ mod tests {
 
     #[test]
     fn names_that_say_nothing_are_found() {
-        assert_eq!(super::banned_type("pub struct StateManager {"), Some("StateManager"));
-        assert_eq!(super::banned_type("pub struct Scanner {"), None);
+        let text = "pub struct StateManager {}\nstruct Scanner;\n// struct Util\nenum\n  JobHandler {}";
+        assert_eq!(super::banned_types(text), [(1, "StateManager"), (5, "JobHandler")]);
+    }
+
+    #[test]
+    fn access_to_the_outside_world_is_found() {
+        let found = |line: &str| super::outside_world(&format!("fn f() {{ {line} }}")).len();
+        for line in [
+            "use std::fs;",
+            "use std::{collections::HashMap, net};",
+            "let url = \"https://a\"; let now = std::time::Instant\n::now();",
+            "println!(\"a\");",
+        ] {
+            assert_eq!(found(line), 1, "{line}");
+        }
+        for line in ["// std::fs", "let a = \"std::fs\";", "#[cfg(test)] use std::fs;"] {
+            assert_eq!(found(line), 0, "{line}");
+        }
     }
 }

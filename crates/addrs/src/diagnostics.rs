@@ -295,7 +295,9 @@ pub(crate) fn library_not_declared(
 ) -> Diagnostic {
     let quoted = quote(library);
     let detail = eco_format!("There is no {block_type} block named {quoted} defined in this module.{resource_hint}");
-    let problem = Diagnostic::new(&LIBRARY_NOT_DECLARED, detail).titled(eco_format!("Reference to undefined {noun}"));
+    let problem = Diagnostic::new(&LIBRARY_NOT_DECLARED, detail)
+        .titled(eco_format!("Reference to undefined {noun}"))
+        .naming(noun);
     match span {
         Some(span) => problem.at(span),
         None => problem,

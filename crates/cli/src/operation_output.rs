@@ -18,7 +18,7 @@ use yuba_view::messages_json::{self, MessageLevel};
 use yuba_view::plan::{Look, PieceWriter};
 use yuba_view::report::views::PlanView;
 use yuba_view::report::{PlanSources, Report};
-use yuba_view::{outputs, plan, progress};
+use yuba_view::{events, outputs, plan, progress};
 
 use crate::deprecation::DeprecationChoice;
 use crate::durations;
@@ -344,14 +344,14 @@ impl<'t> OperationOutput<'t> {
         if !self.json
             && !self.concise
             && !is_counted
-            && let Some(line) = progress::line(event, seconds, self.look.style)
+            && let Some(line) = events::line(event, seconds, self.look.style)
         {
             self.human(&format!("{line}\n"));
             // The line has removed the frame.
             self.draw(AFTER_LINE);
         }
         if self.has_programs() {
-            self.lines(&machine::event(event, seconds, &now()));
+            self.lines(&events::json(event, seconds, &now()));
         }
     }
 
@@ -436,7 +436,7 @@ impl<'t> OperationOutput<'t> {
             self.human(&outputs::section(values, self.look));
         }
         if self.has_programs() {
-            let programs = machine::ChangeCounts {
+            let programs = machine::MessageCounts {
                 add: counts.added,
                 change: counts.changed,
                 import: counts.imported,

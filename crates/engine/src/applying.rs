@@ -7,7 +7,6 @@ mod answers;
 mod begin;
 mod change;
 mod created_first;
-pub(crate) mod provision;
 #[cfg(test)]
 mod tests;
 
@@ -28,15 +27,14 @@ use yuba_value::Value;
 use crate::diagnostics;
 use crate::drive::{Ending, Jobs, Steps, drive};
 use crate::interrupt::attend;
-use crate::planning;
 use crate::request::Context;
 use crate::targets::{TargetSelection, Targets, left_alone};
 use crate::walk::checks::in_module;
 use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
+use crate::walk::exec;
+use crate::walk::provision::Provisioners;
 use crate::walk::{Walk, WalkAnswer, of_check, prepare};
-
-pub use provision::{Hidden, ProvisionOrder, Provisioned, Provisioners};
 
 /// Interface to the recorder of completed operations.
 pub trait Recorder {
@@ -143,7 +141,7 @@ pub(crate) struct Applier<'a> {
     /// Operations in progress: the change, the action, and the id for the recorder.
     operations: Vec<(u32, Action, Option<u64>)>,
     /// Events that are reported once the operation that they describe is on disk, and those after them.
-    untold: &'a RefCell<Vec<Event>>,
+    unreported: &'a RefCell<Vec<Event>>,
     /// The observer.
     listener: &'a dyn Fn(Event),
     removals: crate::removal::Removals<'a>,
@@ -186,19 +184,19 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     if problems.has_errors() {
         return ApplyOutcome { state, problems, counts: AppliedCounts::default() };
     }
-    let untold = RefCell::new(Vec::new());
+    let unreported = RefCell::new(Vec::new());
     let listener = context.events;
     // An operation that begins after another ended is reported after that, too.
     let in_order = |event| {
-        let at_once = untold.borrow().is_empty();
-        if at_once { listener(event) } else { untold.borrow_mut().push(event) }
+        let at_once = unreported.borrow().is_empty();
+        if at_once { listener(event) } else { unreported.borrow_mut().push(event) }
     };
     let context = Context { events: &in_order, ..context };
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     let selection = TargetSelection::new(&graph, tree, &targets);
     let mut walk = Walk::new(context, &evaluation, live, &graph, arguments);
-    walk.tell_deprecated_variables = false;
+    walk.reports_deprecated_variables = false;
     walk.checks.expect_planned(&plan.checks);
     let changes = plan.changes.iter().enumerate().filter(|(_, change)| change.deposed.is_none());
     let mut applier = Applier {
@@ -217,7 +215,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         begun: HashSet::default(),
         failed_changes: HashSet::default(),
         operations: Vec::new(),
-        untold: &untold,
+        unreported: &unreported,
         listener,
         removals: crate::removal::Removals::find(tree).0,
         counts: AppliedCounts::default(),
@@ -248,7 +246,7 @@ fn is_in_planned_order(
     state: &State,
 ) -> bool {
     let is_planned = |graph: &RefGraph<'_>| {
-        plan.exec == planning::execution_graph(graph, &graph.edges, context.tree, &plan.changes, state, plan.mode)
+        plan.exec == exec::build(graph, &graph.edges, context.tree, &plan.changes, state, plan.mode)
     };
     // Planning did not know yet which providers of the configuration only the objects have that it imports.
     let as_planned = || {
@@ -366,7 +364,7 @@ impl<'a> Applier<'a> {
         self.known_outputs();
         let work = async {
             self.start_bare_providers().await;
-            self.tell_undeclared_imports();
+            self.report_undeclared_imports();
             drive(self, &plan.exec, context.parallelism).await
         };
         match attend(context.interrupt, context.clock, &started, work).await {
@@ -451,14 +449,14 @@ impl<'a> Applier<'a> {
     /// Results could not be saved. The reason is reported once.
     fn not_kept(&mut self, found: Diagnostics) {
         if !std::mem::replace(&mut self.broken, true) {
-            self.walk.tell(found);
+            self.walk.report(found);
         }
     }
 
     /// Flushes all recorded edits to disk, and reports them. Edits that are not on disk are not complete.
     fn flush(&mut self) {
         let flushed = self.doors.recorder.flush();
-        let mut events = self.untold.take();
+        let mut events = self.unreported.take();
         if let Err(found) = flushed {
             let lost: Vec<EcoString> = events.iter_mut().filter_map(unkept).collect();
             match self.broken {
@@ -509,8 +507,8 @@ impl<'a> Applier<'a> {
             return;
         }
         let not_reached = (0_u32..).zip(endings).filter(|(_, ending)| **ending == Ending::NotReached);
-        let problem = planning::cycle(&self.plan.exec, &self.plan.changes, not_reached.map(|(step, _)| step));
-        self.walk.tell(std::iter::once(problem));
+        let problem = exec::cycle(&self.plan.exec, &self.plan.changes, not_reached.map(|(step, _)| step));
+        self.walk.report(std::iter::once(problem));
     }
 
     /// Reports operations that were abandoned, with unknown results.
@@ -527,7 +525,7 @@ impl<'a> Applier<'a> {
         }
         self.canceled = true;
         let problem = diagnostics::operation_canceled(&unknown, &self.tainted_addresses());
-        self.walk.tell(std::iter::once(problem));
+        self.walk.report(std::iter::once(problem));
     }
 
     /// Addresses of objects that this run created, but did not complete.
@@ -594,9 +592,9 @@ impl<'a> Applier<'a> {
         edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));
         self.record(Recorded::Unended, edits);
         let broken = self.broken_outputs();
-        self.walk.tell(broken);
+        self.walk.report(broken);
         let failed = self.failed_checks();
-        self.walk.tell(failed);
+        self.walk.report(failed);
     }
 
     /// Warnings about checks that do not hold, as the plan has reported them.

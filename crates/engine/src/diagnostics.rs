@@ -165,6 +165,7 @@ pub(crate) fn provider_block_missing(source: &ProviderSource, name: &str) -> Dia
     let detail = eco_format!("The provider {source} requires a block {name:?}, but it has no provider block.");
     Diagnostic::new(&PROVIDER_BLOCK_MISSING, detail)
         .titled(eco_format!("Insufficient {name} blocks"))
+        .naming(name)
         .hint(eco_format!("Add a provider {:?} block that contains it.", source.kind))
 }
 
@@ -172,6 +173,7 @@ pub(crate) fn provider_meta_unsupported(provider: &str, addr: &AbsResourceInstan
     let detail = eco_format!("{addr} belongs to the provider {provider}, which does not support provider_meta blocks.");
     Diagnostic::new(&PROVIDER_META_UNSUPPORTED, detail)
         .titled(eco_format!("Provider {provider} doesn't support provider_meta"))
+        .naming(provider)
         .hint("Remove the block.")
         .at(at)
 }
@@ -262,7 +264,7 @@ pub(crate) fn provider_instance_changes(addr: &AbsResourceInstance, before: &str
         "The provider instance {before} created {addr}, but {after} manages it from now on. The object is not moved. If both \
          instances manage different locations, {after} may not find the object and plan to create another one."
     );
-    let mut warning = Diagnostic::new(&PROVIDER_INSTANCE_CHANGES, detail);
+    let mut warning = Diagnostic::new(&PROVIDER_INSTANCE_CHANGES, detail).about(addr).about(before).about(after);
     warning.address = Some(eco_format!("{addr}"));
     warning
 }
@@ -346,6 +348,8 @@ pub(crate) fn trigger_instance_missing(resource: &str, named: &str, existing: &s
     let detail = eco_format!("replace_triggered_by refers to {named}, but {resource} has no such instance.");
     Diagnostic::new(&TRIGGER_INSTANCE_MISSING, detail)
         .titled(eco_format!("no change found for {named} in {module}"))
+        .naming(named)
+        .naming(module)
         .hint(eco_format!("Refer to an existing instance, such as {existing}, or to the whole resource."))
 }
 
@@ -354,6 +358,7 @@ pub(crate) fn removed_object_still_declared(kind: &str, address: &str, at: Span)
     let detail = eco_format!("This block removes the {kind} {address}, but the configuration still declares it.");
     Diagnostic::new(&REMOVED_OBJECT_STILL_DECLARED, detail)
         .titled(eco_format!("Removed {kind} block still exists"))
+        .naming(kind)
         .hint(eco_format!("Remove the {kind} block, or remove this block to preserve the {kind}."))
         .at(at)
 }
@@ -413,7 +418,10 @@ pub(crate) fn apply_may_be_incomplete() -> Diagnostic {
 /// `reason` explains why the value is not an address.
 pub(crate) fn invalid_target(option: &str, value: &str, reason: Option<&Diagnostic>) -> Diagnostic {
     let reason = reason.map(Diagnostic::explanation).unwrap_or_default();
-    Diagnostic::new(&INVALID_TARGET, reason).titled(eco_format!("Invalid {option} {value:?}"))
+    Diagnostic::new(&INVALID_TARGET, reason)
+        .titled(eco_format!("Invalid {option} {value:?}"))
+        .naming(option)
+        .naming(value)
 }
 
 // Executing a plan.
@@ -496,8 +504,10 @@ pub(crate) fn provisioner_failed(
     reason: EcoString,
     at: Span,
 ) -> Diagnostic {
-    let mut problem =
-        Diagnostic::new(&PROVISIONER_FAILED, reason).titled(eco_format!("{provisioner} provisioner error")).at(at);
+    let mut problem = Diagnostic::new(&PROVISIONER_FAILED, reason)
+        .titled(eco_format!("{provisioner} provisioner error"))
+        .naming(provisioner)
+        .at(at);
     problem.address = Some(eco_format!("{addr}"));
     problem
 }

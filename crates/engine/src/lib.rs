@@ -28,11 +28,9 @@ mod simulator;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use applying::{
-    AppliedCounts, ApplyDoors, ApplyOutcome, Hidden, ProvisionOrder, Provisioned, Provisioners, Recorder, apply,
-    apply_into,
-};
+pub use applying::{AppliedCounts, ApplyDoors, ApplyOutcome, Recorder, apply, apply_into};
 pub use interrupt::{Clock, Interrupt, NoTime};
 pub use look::look;
 pub use planning::{plan, plan_into};
 pub use request::{Context, PlanOptions, RootVariable};
+pub use walk::provision::{Hidden, ProvisionOrder, Provisioned, Provisioners};

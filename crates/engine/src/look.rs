@@ -14,7 +14,7 @@ use crate::walk::Walk;
 pub async fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Diagnostics, Diagnostics> {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
-    let References { arguments, invalid_arguments, graph } = context.references;
+    let References { arguments, invalid_arguments, graph, .. } = context.references;
     let mut problems = invalid_arguments.clone();
     if problems.has_errors() {
         return Err(problems);

@@ -7,14 +7,16 @@ use yuba_addrs::{AbsResourceInstance, ConfigResource, ProviderSource};
 use yuba_plan::{Event, Importing, Phase};
 use yuba_provider::legality::normalize_legacy;
 use yuba_provider::{
-    IdentitySchema, MoveRequest, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema,
-    UpgradeRequest,
+    IdentitySchema, MoveRequest, Outcome, PlanAnswer, PlanRequest, Private, Problem, Provider, ProviderSchema,
+    RawState, ReadRequest, Schema, UpgradeRequest,
 };
-use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
+use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, ObjectRecord, RawJson, Status};
 use yuba_syntax::{Body, Code, Diagnostic, Diagnostics};
-use yuba_value::{Mark, Marks, Type, TypeKind, Value, View, convert};
+use yuba_value::{Mark, Marks, Type, TypeKind, Value, View, convert, ops};
 
-use crate::diagnostics::{self, INVALID_STATE_MOVE, INVALID_STATE_UPGRADE, PROVIDER_INVALID_OBJECT};
+use crate::diagnostics::{
+    self, INVALID_STATE_MOVE, INVALID_STATE_UPGRADE, PROVIDER_INVALID_OBJECT, PROVIDER_INVALID_PLAN,
+};
 use crate::outgrown::without_removed;
 use crate::request::Context;
 
@@ -25,11 +27,8 @@ pub(crate) struct Existing {
     pub(crate) value: Value,
     pub(crate) private: Private,
     pub(crate) identity: Option<Value>,
-    pub(crate) status: Status,
-    /// References of its configuration at its last apply.
-    pub(crate) dependencies: EcoVec<ConfigResource>,
-    pub(crate) create_before_destroy: bool,
-    pub(crate) skip_destroy: bool,
+    /// The fields of the state beside the data of the provider.
+    pub(crate) record: ObjectRecord,
     /// Its stored form differs from the current one.
     pub(crate) outdated: bool,
 }
@@ -43,7 +42,7 @@ pub(crate) struct MovedFrom {
 
 impl Existing {
     pub(crate) fn is_tainted(&self) -> bool {
-        self.status == Status::Tainted
+        self.record.status == Status::Tainted
     }
 }
 
@@ -82,6 +81,32 @@ impl Ended {
 }
 
 impl Subject<'_> {
+    /// Plans the destruction of an object. Fails if the provider reports an error or plans something else.
+    pub(crate) async fn plan_end(&self, existing: &Existing) -> Result<PlanAnswer, Diagnostics> {
+        let null = Value::null(existing.value.ty().clone());
+        let request = PlanRequest {
+            kind: self.kind().clone(),
+            prior: existing.value.unmark_deep().0,
+            proposed: null.clone(),
+            config: null,
+            prior_private: existing.private.clone(),
+            provider_meta: self.meta.clone(),
+            prior_identity: existing.identity.clone(),
+        };
+        let Outcome { value, problems } = self.provider.plan(request).await;
+        let mut found = self.placed(problems);
+        match value {
+            Some(answer) if answer.planned.is_null() && !found.has_errors() => Ok(answer),
+            _ => {
+                if !found.has_errors() {
+                    let what = eco_format!("planned something other than destroying {}", self.addr);
+                    found.push(self.broken(&PROVIDER_INVALID_PLAN, &what));
+                }
+                Err(found)
+            }
+        }
+    }
+
     pub(crate) fn kind(&self) -> &EcoString {
         &self.addr.resource.kind
     }
@@ -194,16 +219,7 @@ impl Subject<'_> {
             return Err(found);
         }
         outdated |= upgraded;
-        let existing = Existing {
-            value,
-            private: object.private.clone(),
-            identity,
-            status: object.status,
-            dependencies: object.dependencies.clone(),
-            create_before_destroy: object.create_before_destroy,
-            skip_destroy: object.skip_destroy,
-            outdated,
-        };
+        let existing = Existing { value, private: object.private.clone(), identity, record: object.record(), outdated };
         Ok((existing, found))
     }
 
@@ -265,10 +281,7 @@ impl Subject<'_> {
             value: schema.block.mark(&answer.state, None),
             private: answer.private,
             identity: answer.identity,
-            status: object.status,
-            dependencies: object.dependencies.clone(),
-            create_before_destroy: object.create_before_destroy,
-            skip_destroy: object.skip_destroy,
+            record: object.record(),
             outdated: true,
         };
         Ok((existing, found))
@@ -358,12 +371,8 @@ impl Subject<'_> {
         let schema = self.schema().expect("because an object exists only with its schema");
         let mut object = Object::encode(&existing.value, schema.block.implied_type(), schema.version)?;
         object.private = existing.private.clone();
-        object.status = existing.status;
         object.identity = existing.identity.as_ref().and_then(|identity| self.stored_identity(identity));
-        object.dependencies = existing.dependencies.clone();
-        object.create_before_destroy = existing.create_before_destroy;
-        object.skip_destroy = existing.skip_destroy;
-        Ok(Arc::new(object))
+        Ok(Arc::new(object.recorded_as(existing.record.clone())))
     }
 }
 
@@ -444,6 +453,17 @@ pub(crate) fn import_id(importing: &Importing) -> Option<(EcoString, EcoString)>
         open.find_map(|(attribute, item)| Some((attribute.name.clone(), item.as_str()?.clone())))
     };
     object_id(identity).or_else(first)
+}
+
+/// Whether two values are known to be equal, whatever their types say.
+pub(crate) fn is_same(a: &Value, b: &Value) -> bool {
+    if a.raw_equals(b) {
+        return a.is_wholly_known();
+    }
+    if a.is_null() || b.is_null() {
+        return a.is_null() && b.is_null();
+    }
+    ops::equals(a, b).as_bool() == Some(true)
 }
 
 /// Whether something must not be shown in one of two values and may be in the other.

@@ -6,13 +6,11 @@
 
 mod begin;
 mod end;
-pub(crate) mod exec;
 mod generated;
-mod idle;
-pub(crate) mod managed;
+mod managed;
 mod outputs;
 mod relevant;
-pub(crate) mod removal;
+mod removal;
 mod replace_paths;
 mod triggers;
 
@@ -40,10 +38,10 @@ use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions, RootVariable};
 use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
+use crate::walk::exec;
 use crate::walk::prepare::{blocks_of, included, provider_blocks, providers_of_state};
 use crate::walk::stored::Absent;
 use crate::walk::{Walk, WalkAnswer};
-pub(crate) use exec::{build as execution_graph, cycle};
 
 use crate::imports::{Generation, Imports, Instances, Undeclared, check_targets};
 use crate::moves::{self, Moves};
@@ -250,7 +248,7 @@ async fn walk_for(
     };
     let start = Start { state, moves, destroying, removals, undeclared };
     let mut planner = Planner::new(walk, options, start, &order, &selected);
-    planner.walk.tell(problems);
+    planner.walk.report(problems);
     planner.drive_all().await;
     if let Err(found) = planner.check_imports_and_moves(&statements, live) {
         return Made::nothing(found);
@@ -498,17 +496,17 @@ impl<'a> Planner<'a> {
             if found.has_errors() {
                 return Err(found);
             }
-            self.walk.tell(found);
+            self.walk.report(found);
         }
         let context = self.walk.context;
         let found = moves::validate(statements, context.tree, live, self.options.mode, context.env.sources);
         if found.has_errors() {
             return Err(found);
         }
-        self.walk.tell(found);
+        self.walk.report(found);
         if !self.walk.has_errors() {
             let blocked = self.moves.warnings();
-            self.walk.tell(blocked);
+            self.walk.report(blocked);
         }
         Ok(())
     }
@@ -604,7 +602,7 @@ impl<'a> Planner<'a> {
     ) -> (Option<Plan>, Diagnostics) {
         let outputs = self.outputs();
         let found = self.check_force_replace();
-        self.walk.tell(found);
+        self.walk.report(found);
         let context = self.walk.context;
         let stopped = context.interrupt.is_raised();
         let mut problems = self.walk.take_problems();

@@ -305,7 +305,7 @@ impl Simulation {
         }
     }
 
-    /// What is in a state that was refreshed exists.
+    /// All objects of a refreshed state exist.
     fn check_nothing_is_left(&self) {
         let (happened, real) = (self.happened(), self.world.objects());
         for (id, name) in &things(&self.state) {
@@ -462,7 +462,7 @@ impl Simulation {
         let mode = if self.chance.one_in(8) { Mode::Destroy } else { Mode::Normal };
         let options = PlanOptions { mode, refresh, ..PlanOptions::default() };
         let (plan, problems) = self.try_plan(config, &options);
-        // Where objects cannot be read before they are destroyed, planning fails.
+        // Planning fails if objects cannot be read before they are destroyed.
         let Some(plan) = plan.filter(|plan| !problems.has_errors() && !plan.errored) else {
             if self.happened().is_empty() {
                 self.fail(&format!("planning failed: {}", explain(&problems)));

@@ -19,10 +19,9 @@ use yuba_syntax::{Diagnostics, FileId, Severity, SourceFile, Sources, parser};
 use yuba_testkit::{File, parse_fixture};
 use yuba_value::{Value, View};
 
-use crate::applying::provision::Provisioned;
-use crate::applying::{ProvisionOrder, Provisioners};
 use crate::interrupt::{Interrupt, NoTime};
 use crate::request::Context;
+use crate::walk::provision::{ProvisionOrder, Provisioned, Provisioners};
 
 /// A configuration, and the texts it was read from.
 pub(crate) struct Config {

@@ -1,14 +1,17 @@
-//! Shared parts of planning and applying: the values of variables, locals, outputs, calls and checks, and the
-//! providers.
+//! Shared parts of planning and applying: the values of variables, locals, outputs, calls and checks, the providers, the
+//! arguments of provisioners and the order of operations.
 
 pub(crate) mod block;
 pub(crate) mod checks;
 pub(crate) mod data;
 pub(crate) mod dependencies;
 pub(crate) mod ephemeral;
+pub(crate) mod exec;
+mod idle;
 pub(crate) mod ignore;
 pub(crate) mod prepare;
 pub(crate) mod providers;
+pub(crate) mod provision;
 pub(crate) mod stored;
 pub(crate) mod stranded;
 
@@ -52,7 +55,7 @@ pub(crate) struct Walk<'a> {
     /// Whether conditions that do not hold are errors.
     pub(crate) rule_severity: Severity,
     /// Whether to say that variables are deprecated: that is done once, when the plan is made.
-    pub(crate) tell_deprecated_variables: bool,
+    pub(crate) reports_deprecated_variables: bool,
     /// Ephemeral resources that are open.
     opened: Vec<ephemeral::Open<'a>>,
     /// Whether any module has a `provider_meta` block, and what these say.
@@ -92,7 +95,7 @@ impl<'a> Walk<'a> {
             providers: ProviderTable::default(),
             checks: Checks::new(graph, context.tree),
             rule_severity: Severity::Error,
-            tell_deprecated_variables: true,
+            reports_deprecated_variables: true,
             opened: Vec::new(),
             has_provider_meta: context.tree.iter().any(|(_, node)| !node.module.provider_metas.is_empty()),
             metas: HashMap::default(),
@@ -106,7 +109,7 @@ impl<'a> Walk<'a> {
 
     /// Collects diagnostics. Instances of one module use deprecated objects at the same locations, which is reported
     /// once.
-    pub(crate) fn tell(&mut self, found: impl IntoIterator<Item = Diagnostic>) -> bool {
+    pub(crate) fn report(&mut self, found: impl IntoIterator<Item = Diagnostic>) -> bool {
         let mut ok = true;
         for problem in found {
             ok &= !problem.is_error();
@@ -297,8 +300,8 @@ impl<'a> Walk<'a> {
                 Verdict::Pass | Verdict::Error => found,
             };
             ok &= match rule_kind {
-                RuleKind::CheckAssertion => self.tell(found.into_iter().map(of_check)),
-                _ => self.tell(found),
+                RuleKind::CheckAssertion => self.report(found.into_iter().map(of_check)),
+                _ => self.report(found),
             };
         }
         ok
@@ -309,13 +312,13 @@ impl<'a> Walk<'a> {
         let node = self.context.tree.node(module);
         if node.parent.is_none() {
             let Some(root) = self.context.variables.get(&variable.name) else { return true };
-            if !self.tell(root.problems.iter().cloned()) {
+            if !self.report(root.problems.iter().cloned()) {
                 return false;
             }
             self.live.set_variable(ModuleInstanceId::ROOT, &variable.name, root.value.clone());
-            if let Some(given) = root.given_by.filter(|_| self.tell_deprecated_variables) {
+            if let Some(given) = root.given_by.filter(|_| self.reports_deprecated_variables) {
                 let found = yuba_eval::deprecated_root_variable(self.context.tree, variable, given);
-                self.tell(found);
+                self.report(found);
             }
         }
         if variable.validations.is_empty() {
@@ -333,7 +336,7 @@ impl<'a> Walk<'a> {
             let object = in_instance(&self.live.address(at), &name);
             self.checks.report(CheckKind::Variable, &config, &object, 0, &verdict);
             let found = from_condition(found, &object);
-            ok &= self.tell(found);
+            ok &= self.report(found);
         }
         ok
     }
@@ -344,8 +347,8 @@ impl<'a> Walk<'a> {
             let Some(parent) = self.live.parent(at) else { continue };
             let scope = self.scope(parent).of_instance(self.live.call_values(at));
             let (value, found) = self.settle(|| scope.argument(module, variable, self.arguments)).await;
-            let tell = self.tell_deprecated_variables;
-            ok &= self.tell(found.into_iter().filter(|problem| tell || !problem.is_about_deprecated_variable()));
+            let tell = self.reports_deprecated_variables;
+            ok &= self.report(found.into_iter().filter(|problem| tell || !problem.is_about_deprecated_variable()));
             if let Some(value) = value {
                 self.live.set_variable(at, &variable.name, marked(value, variable));
             }
@@ -357,7 +360,7 @@ impl<'a> Walk<'a> {
         let mut ok = true;
         for at in self.live.instances(module) {
             let (value, found) = self.settle(|| self.scope(at).eval_named(&local.expr)).await;
-            let good = self.tell(found);
+            let good = self.report(found);
             ok &= good;
             if good {
                 self.live.set_local(at, &local.name, value);
@@ -382,7 +385,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let (value, found) = self.settle(|| scope.output(output)).await;
-            ok &= self.tell(found);
+            ok &= self.report(found);
             if let Some(value) = value {
                 // Outputs of the root module are recorded in the plan and in the state, which have rules of their own for zeros.
                 let value = if at == ModuleInstanceId::ROOT { value } else { value.without_negative_zero() };
@@ -399,14 +402,14 @@ impl<'a> Walk<'a> {
         for at in self.live.instances(parent) {
             let scope = self.scope(at);
             let (expansion, found) = self.settle(|| scope.expand(&call.repetition)).await;
-            ok &= self.tell(found);
-            ok &= self.tell(scope.check_depends_on(&call.depends_on));
+            ok &= self.report(found);
+            ok &= self.report(scope.check_depends_on(&call.depends_on));
             if let Some(expansion) = expansion {
                 self.live.expand_call(at, &call.name, module, expansion);
             }
         }
         if let Some(found) = tree.wrong_keys.get(&module).filter(|_| !self.live.instances(module).is_empty()) {
-            ok &= self.tell(found.clone());
+            ok &= self.report(found.clone());
         }
         ok
     }

@@ -317,14 +317,14 @@ pub(crate) fn invalid_argument(name: &str, param: &str, reason: &str, arg: Span,
         true => eco_format!("Invalid value for {param:?} parameter: {reason}."),
         false => eco_format!("The value of the parameter {param:?} is not valid: {reason}."),
     };
-    error(&INVALID_FUNCTION_ARGUMENT, detail, arg, call)
+    error(&INVALID_FUNCTION_ARGUMENT, detail, arg, call).about(reason)
 }
 pub(crate) fn call_failed(name: &str, reason: &str, start: Span, call: Span) -> Diagnostic {
     let detail = match of_provider(name) {
         true => eco_format!("Call to function {name:?} failed: {reason}."),
         false => eco_format!("The function {name:?} failed: {reason}."),
     };
-    error(&FUNCTION_CALL_FAILED, detail, start, call)
+    error(&FUNCTION_CALL_FAILED, detail, start, call).about(reason)
 }
 /// A call of `templatefile` beyond the limit of nested templates. Calls around it report the same.
 pub(crate) fn templates_too_deep(name: &str, reason: &str, start: Span, call: Span) -> Diagnostic {
@@ -461,7 +461,7 @@ pub(crate) fn undeclared_in_file(name: &str, suggestion: &str, file: &str) -> Di
         "The file {file:?} sets the variable {name:?}, but the root module does not declare a variable of this name.\
          {suggestion}\n\nTo use the value, add a variable {name:?} block to the configuration."
     );
-    Diagnostic::new(&UNDECLARED_VARIABLE_IN_FILE, detail).hint(eco_format!(
+    Diagnostic::new(&UNDECLARED_VARIABLE_IN_FILE, detail).about(file).about(name).hint(eco_format!(
         "To set a variable for several configurations without this warning, use the environment variable \
          {ENVIRONMENT_PREFIX}{name}."
     ))

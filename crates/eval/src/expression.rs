@@ -214,11 +214,9 @@ impl Evaluator<'_> {
         match self.lookup(traversal) {
             Some((value, taken)) => {
                 let steps = traversal.steps.get(taken..).unwrap_or_default();
-                let before = self.diagnostics.len();
-                let value = self.steps(value, steps, expr);
-                if self.diagnostics.len() > before {
-                    self.explain_symbol(traversal, before);
-                }
+                let (value, mut found) = self.apart(|evaluator| evaluator.steps(value, steps, expr));
+                self.explain_symbol(traversal, &mut found);
+                self.diagnostics.append(&mut found);
                 value
             }
             None => {
@@ -253,22 +251,24 @@ impl Evaluator<'_> {
         value
     }
 
-    /// Evaluates, and answers the diagnostics apart.
+    /// Runs a part of the evaluation. Returns its diagnostics instead of reporting them.
+    fn apart<T>(&mut self, part: impl FnOnce(&mut Self) -> T) -> (T, Vec<Diagnostic>) {
+        let reported = std::mem::take(&mut self.diagnostics);
+        let result = part(self);
+        (result, std::mem::replace(&mut self.diagnostics, reported))
+    }
+
+    /// Evaluates. Returns the diagnostics instead of reporting them.
     fn eval_apart(&mut self, expr: &Expr) -> (Value, Vec<Diagnostic>) {
-        let before = self.diagnostics.len();
-        let value = self.eval(expr);
-        (value, self.diagnostics.split_off(before))
+        self.apart(|evaluator| evaluator.eval(expr))
     }
 
-    /// Evaluates, and says whether errors were found.
+    /// Evaluates, and returns whether there are errors.
     fn eval_checked(&mut self, expr: &Expr) -> (Value, bool) {
-        let before = self.diagnostics.len();
-        let value = self.eval(expr);
-        (value, self.errors_since(before))
-    }
-
-    fn errors_since(&self, before: usize) -> bool {
-        self.diagnostics.get(before..).is_some_and(has_errors)
+        let (value, mut found) = self.eval_apart(expr);
+        let failed = has_errors(&found);
+        self.diagnostics.append(&mut found);
+        (value, failed)
     }
 
     /// Pushes a diagnostic about `expr`, with what the names in it stand for.

@@ -19,7 +19,6 @@ use yuba_config::variable::{Local, Variable};
 use yuba_syntax::{Diagnostics, Sources, Span, TraversalStep};
 
 pub use arguments::CallArguments;
-pub use build::build;
 pub use shared::References;
 
 use crate::references::each_traversal;

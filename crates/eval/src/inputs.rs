@@ -35,7 +35,7 @@ pub enum InputOrigin {
     Prompt,
 }
 
-/// How the value of a variable of the root module was given.
+/// Source of the value of a variable of the root module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenBy {
     /// An expression of a file.
@@ -249,7 +249,7 @@ impl Inputs {
         self.given.contains_key(name)
     }
 
-    /// How a value that is not null was given for a variable: by a file, a flag or the environment.
+    /// The source of a variable's value that is not null: a file, a flag or the environment.
     pub fn given_by(&self, variable: &Variable) -> Option<GivenBy> {
         let given = self.given.get(&variable.name)?;
         let (input, _) = given.read(variable.parsing);

@@ -68,7 +68,7 @@ pub async fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     if missing.has_errors() {
         return missing;
     }
-    let References { arguments, invalid_arguments, graph } = env.references;
+    let References { arguments, invalid_arguments, graph, .. } = env.references;
     let mut problems = invalid_arguments.clone();
     if problems.has_errors() {
         return problems;

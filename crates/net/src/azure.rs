@@ -22,13 +22,12 @@ mod tests;
 mod tokens;
 
 use std::fmt;
-use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use crate::Environment;
+use crate::google::ReadFile;
 use crate::http::{ClientOptions, HttpClient, Proxies, Redirects, Request, Response, Url, shown};
 
 pub use accounts::{StorageAccount, account_key};
@@ -44,9 +43,6 @@ pub const STORAGE_SCOPE: &str = "https://storage.azure.com/.default";
 const LIMIT: u64 = 1 << 20;
 /// Characters of an error description that a message contains.
 const EXCERPT: usize = 400;
-
-/// Reads a file. Relative paths start where the caller decides.
-pub type ReadFile = Arc<dyn Fn(&Path) -> io::Result<Vec<u8>> + Send + Sync>;
 
 /// The part of the outside that authentication uses.
 #[derive(Clone)]

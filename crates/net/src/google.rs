@@ -1,7 +1,7 @@
 //! Credentials of Google Cloud: where they come from, and access tokens made of them.
 //!
 //! [`find`] looks where OpenTofu looks: an access token or a credential file that the configuration names, then application
-//! default credentials. A [`TokenSource`] requests access tokens and renews them before they expire, so that a long apply does
+//! default credentials. A [`GoogleTokenSource`] requests access tokens and renews them before they expire, so that a long apply does
 //! not end with an expired one.
 //!
 //! Invariant: an assertion, refresh token or access token is sent to the endpoint that its credential names, and redirects are
@@ -100,7 +100,7 @@ pub fn find(
     environment: &Environment,
     client: &HttpClient,
     read: ReadFile,
-) -> Result<TokenSource, GoogleError> {
+) -> Result<GoogleTokenSource, GoogleError> {
     let is_impersonated = settings.impersonate.is_some();
     let scopes: Vec<String> = match is_impersonated {
         // The credentials only call the IAM Credentials API.
@@ -128,7 +128,7 @@ pub fn find(
     let direct = ClientOptions { proxies: Some(Proxies::default()), ..without_redirects.clone() };
     let requests = Requests { http: client.with_options(without_redirects), direct: client.with_options(direct), read };
     let quota_project = quota_project.filter(|project| !project.is_empty());
-    Ok(TokenSource(Arc::new(Inner { cached: Cached::new(kind), requests, quota_project })))
+    Ok(GoogleTokenSource(Arc::new(Inner { cached: Cached::new(kind), requests, quota_project })))
 }
 
 /// The credential file with its origin for people: the one of the configuration, or that of application default credentials.
@@ -201,7 +201,7 @@ fn is_no_file(error: &io::Error) -> bool {
 
 /// Access tokens. Clones share them.
 #[derive(Clone)]
-pub struct TokenSource(Arc<Inner>);
+pub struct GoogleTokenSource(Arc<Inner>);
 
 struct Inner {
     cached: Cached,
@@ -210,13 +210,13 @@ struct Inner {
 }
 
 /// The kind only.
-impl fmt::Debug for TokenSource {
+impl fmt::Debug for GoogleTokenSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TokenSource").field(&self.0.cached.kind.name()).finish()
+        f.debug_tuple("GoogleTokenSource").field(&self.0.cached.kind.name()).finish()
     }
 }
 
-impl TokenSource {
+impl GoogleTokenSource {
     /// A token that is valid for some minutes. Requests a new token before the first use and shortly before the last one expires.
     pub fn token(&self) -> Result<Secret, GoogleError> {
         self.0.cached.token(&self.0.requests)

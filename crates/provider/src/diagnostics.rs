@@ -91,7 +91,13 @@ pub fn provider_reported(
     summary: impl Into<EcoString>,
     detail: impl Into<EcoString>,
 ) -> Diagnostic {
-    Diagnostic::new(&PROVIDER_REPORTED, detail).titled(summary).with_severity(severity)
+    let (summary, detail) = (summary.into(), detail.into());
+    // The messages of a provider have no codes, so the message itself is the identity.
+    Diagnostic::new(&PROVIDER_REPORTED, detail.clone())
+        .titled(summary.clone())
+        .naming(summary)
+        .about(detail)
+        .with_severity(severity)
 }
 
 // Attributes and blocks
@@ -112,34 +118,38 @@ pub(crate) fn unsupported_block_type(kind: &str) -> Diagnostic {
 
 pub(crate) fn duplicate_block(kind: &str) -> Diagnostic {
     let detail = eco_format!("Only one block of type {kind:?} is allowed, and this is the second.");
-    Diagnostic::new(&DUPLICATE_NESTED_BLOCK, detail).titled(eco_format!("Duplicate {kind} block"))
+    Diagnostic::new(&DUPLICATE_NESTED_BLOCK, detail).titled(eco_format!("Duplicate {kind} block")).naming(kind)
 }
 
 pub(crate) fn duplicate_labelled_block(kind: &str, label: &str) -> Diagnostic {
     let detail = eco_format!("The label {label:?} is already used. Labels of {kind} blocks must be unique.");
-    Diagnostic::new(&DUPLICATE_NESTED_BLOCK, detail).titled(eco_format!("Duplicate {kind} block"))
+    Diagnostic::new(&DUPLICATE_NESTED_BLOCK, detail).titled(eco_format!("Duplicate {kind} block")).naming(kind)
 }
 
 pub(crate) fn missing_block(kind: &str) -> Diagnostic {
     Diagnostic::new(&NESTED_BLOCK_MISSING, eco_format!("A block of type {kind:?} is required here."))
         .titled(eco_format!("Missing {kind} block"))
+        .naming(kind)
 }
 
 pub(crate) fn insufficient_blocks(kind: &str, min: u32) -> Diagnostic {
     // Tests of providers look for these words, and for those about too many.
     Diagnostic::new(&TOO_FEW_NESTED_BLOCKS, eco_format!("At least {min} {kind:?} blocks are required."))
         .titled(eco_format!("Insufficient {kind} blocks"))
+        .naming(kind)
 }
 
 pub(crate) fn too_many_blocks(kind: &str, max: u32) -> Diagnostic {
     Diagnostic::new(&TOO_MANY_NESTED_BLOCKS, eco_format!("No more than {max} {kind:?} blocks are allowed."))
         .titled(eco_format!("Too many {kind} blocks"))
+        .naming(kind)
 }
 
 pub(crate) fn inconsistent_blocks(kind: &str) -> Diagnostic {
     let detail = "Each attribute must have the same type in all blocks of this type.";
     Diagnostic::new(&NESTED_BLOCK_TYPES_DIFFER, detail)
         .titled(eco_format!("Unconsistent argument types in {kind} blocks"))
+        .naming(kind)
 }
 
 // Dynamic blocks
@@ -248,7 +258,7 @@ pub(crate) fn ephemeral_in_attribute(path: &Path) -> Diagnostic {
 // The built-in provider
 
 pub(crate) fn read_only(name: &str) -> Diagnostic {
-    Diagnostic::new(&READ_ONLY_ATTRIBUTE, "").titled(eco_format!("{name:?} attribute is read-only"))
+    Diagnostic::new(&READ_ONLY_ATTRIBUTE, "").titled(eco_format!("{name:?} attribute is read-only")).naming(name)
 }
 
 /// `what`: "resource type", "data source".
@@ -307,13 +317,17 @@ pub(crate) fn unable_to_find_remote_state() -> Diagnostic {
 }
 
 pub(crate) fn unable_to_read_remote_state(address: &yuba_addrs::AbsResourceInstance) -> Diagnostic {
-    Diagnostic::new(&REMOTE_STATE_UNREADABLE, "").titled(eco_format!("{address}: Unable to read remote state"))
+    Diagnostic::new(&REMOTE_STATE_UNREADABLE, "")
+        .titled(eco_format!("{address}: Unable to read remote state"))
+        .naming(address)
 }
 
 // Mock providers
 
 fn mock_block_field(name: &str, detail: impl Into<EcoString>) -> Diagnostic {
-    Diagnostic::new(&MOCK_BLOCK_FIELD_INVALID, detail).titled(eco_format!("Invalid override for block field `{name}`"))
+    Diagnostic::new(&MOCK_BLOCK_FIELD_INVALID, detail)
+        .titled(eco_format!("Invalid override for block field `{name}`"))
+        .naming(name)
 }
 
 pub(crate) fn mock_field_unknown(name: &str) -> Diagnostic {
@@ -335,7 +349,9 @@ pub(crate) fn mock_block_not_configured(name: &str) -> Diagnostic {
 }
 
 fn mock_field(name: &str, detail: impl Into<EcoString>) -> Diagnostic {
-    Diagnostic::new(&MOCK_FIELD_INVALID, detail).titled(eco_format!("Invalid mock/override field `{name}`"))
+    Diagnostic::new(&MOCK_FIELD_INVALID, detail)
+        .titled(eco_format!("Invalid mock/override field `{name}`"))
+        .naming(name)
 }
 
 pub(crate) fn mock_field_required(name: &str) -> Diagnostic {
@@ -353,6 +369,7 @@ pub(crate) fn mock_field_type(name: &str, error: &ConvertError) -> Diagnostic {
 pub(crate) fn mock_field_not_computed(name: &str) -> Diagnostic {
     Diagnostic::new(&MOCK_FIELD_NOT_COMPUTED, "Providers do not set this attribute, so a test cannot override it.")
         .titled(eco_format!("Non-computed field `{name}` is not allowed to be overridden"))
+        .naming(name)
         .hint("Set the attribute in the configuration.")
 }
 
@@ -360,6 +377,7 @@ pub(crate) fn mock_field_write_only(name: &str) -> Diagnostic {
     let detail = "Providers never return write-only attributes, so this override has no effect.";
     Diagnostic::new(&MOCK_FIELD_WRITE_ONLY, detail)
         .titled(eco_format!("Encountered override for write-only attribute `{name}`"))
+        .naming(name)
 }
 
 pub(crate) fn mock_type_unknown(kind: &str) -> Diagnostic {

@@ -13,8 +13,9 @@ use crate::edit::{Edit, EditError};
 use crate::json::{Fault, Reader};
 use crate::model::{DeposedKey, Output};
 use crate::object::{Object, Status};
-use crate::v4::{RawKey, RawObject, read_check_results};
-use crate::v4_write::{write_check_results, write_key, write_object, write_output};
+use crate::v4::{RawKey, read_check_results};
+use crate::v4_object::{RawObject, write_object};
+use crate::v4_write::{write_check_results, write_key, write_output};
 use crate::writer::Writer;
 
 type Result<T> = std::result::Result<T, EditError>;

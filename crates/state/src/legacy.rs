@@ -16,7 +16,8 @@ use crate::address::legacy_provider;
 use crate::diagnostics;
 use crate::json::{Reader, Result, folded};
 use crate::model::State;
-use crate::v4::{Loader, RawKey, RawObject, RawOutput, RawResource, read_flat};
+use crate::v4::{Loader, RawKey, RawOutput, RawResource, read_flat};
+use crate::v4_object::RawObject;
 
 /// Reads a text that is known to be JSON.
 pub(crate) fn read(text: &str, version: u64) -> std::result::Result<(State, Diagnostics), Diagnostic> {

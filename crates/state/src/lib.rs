@@ -32,6 +32,7 @@ mod sensitive;
 #[cfg(test)]
 mod tests;
 mod v4;
+mod v4_object;
 mod v4_write;
 mod writer;
 
@@ -39,7 +40,7 @@ pub use check::{CheckKind, CheckObject, CheckResult, CheckStatus};
 pub use edit::{Edit, EditError};
 pub use file::read;
 pub use model::{DeposedKey, Instance, Output, Resource, State};
-pub use object::{AttributeError, Attributes, Identity, Object, RawJson, Status};
+pub use object::{AttributeError, Attributes, Identity, Object, ObjectRecord, RawJson, Status};
 pub use rows::{ObjectRow, OutputRow, ResourceRow, RowKey, RowReader, check_row};
 pub use v4_write::{write, write_compact, write_in_pieces};
 

@@ -34,6 +34,19 @@ pub struct Object {
     pub identity: Option<Identity>,
 }
 
+/// The fields of an object that the engine records beside the data of the provider. They stay with the object when it is read again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectRecord {
+    /// Whether it is fit for use.
+    pub status: Status,
+    /// References of its configuration, sorted by text.
+    pub dependencies: EcoVec<ConfigResource>,
+    /// Whether its replacement is to be created before it is destroyed.
+    pub create_before_destroy: bool,
+    /// Whether it is to be forgotten instead of destroyed.
+    pub skip_destroy: bool,
+}
+
 /// Whether an object is fit for use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Status {
@@ -107,6 +120,21 @@ impl fmt::Display for RawJson {
 }
 
 impl Object {
+    /// The fields that the engine records.
+    pub fn record(&self) -> ObjectRecord {
+        ObjectRecord {
+            status: self.status,
+            dependencies: self.dependencies.clone(),
+            create_before_destroy: self.create_before_destroy,
+            skip_destroy: self.skip_destroy,
+        }
+    }
+    /// The same object with other recorded fields.
+    #[must_use]
+    pub fn recorded_as(self, record: ObjectRecord) -> Object {
+        let ObjectRecord { status, dependencies, create_before_destroy, skip_destroy } = record;
+        Object { status, dependencies, create_before_destroy, skip_destroy, ..self }
+    }
     /// An object with these attributes and nothing else.
     pub fn new(schema_version: u64, attributes: Attributes) -> Object {
         Object {

@@ -18,8 +18,9 @@ use crate::edit::Edit;
 use crate::json::{Reader, Result};
 use crate::model::{DeposedKey, Instance, Output, Resource, State};
 use crate::object::{Object, RawJson, Status};
-use crate::v4::{Instances, Loader, RawKey, RawObject, RawOutput, RawResource, read_check_results};
-use crate::v4_write::{write_check_result, write_key, write_object};
+use crate::v4::{Instances, Loader, RawKey, RawOutput, RawResource, read_check_results};
+use crate::v4_object::{RawObject, write_object};
+use crate::v4_write::{write_check_result, write_key};
 use crate::writer::Writer;
 
 /// A resource as a row says it.

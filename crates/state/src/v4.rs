@@ -21,8 +21,7 @@ use crate::check::{CheckKind, CheckObject, CheckResult, CheckStatus};
 use crate::diagnostics;
 use crate::json::{Fault, Reader, Result, folded};
 use crate::model::{DeposedKey, Instance, Output, Resource, State};
-use crate::object::{Attributes, Identity, Object, RawJson, Status};
-use crate::paths;
+use crate::v4_object::RawObject;
 
 /// Base64 as Go reads it: unused bits may have any value.
 pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -67,25 +66,6 @@ pub(crate) struct RawOutput<'t> {
     pub(crate) value: &'t str,
     pub(crate) sensitive: bool,
     pub(crate) deprecated: EcoString,
-}
-
-/// An object of an instance as the file has it.
-#[derive(Default)]
-pub(crate) struct RawObject<'t> {
-    pub(crate) index_key: RawKey,
-    pub(crate) status: Cow<'t, str>,
-    pub(crate) deposed: Cow<'t, str>,
-    pub(crate) provider: Cow<'t, str>,
-    pub(crate) schema_version: u64,
-    pub(crate) attributes: Option<Arc<str>>,
-    pub(crate) attributes_flat: Option<BTreeMap<EcoString, EcoString>>,
-    pub(crate) sensitive_attributes: Option<&'t str>,
-    pub(crate) private: EcoVec<u8>,
-    pub(crate) dependencies: Option<&'t str>,
-    pub(crate) create_before_destroy: bool,
-    pub(crate) skip_destroy: bool,
-    pub(crate) identity: Option<Arc<str>>,
-    pub(crate) identity_schema_version: Option<u64>,
 }
 
 /// A key as the file has it.
@@ -417,90 +397,6 @@ impl Loader {
         self.state.check_results = Some(results);
         self.problems.extend(problems);
         Ok(())
-    }
-}
-
-impl<'t> RawObject<'t> {
-    /// Reads an object with everything but its addresses.
-    pub(crate) fn read(reader: &mut Reader<'t>) -> Result<RawObject<'t>> {
-        let mut raw = RawObject::default();
-        reader.object("resources.instances", |reader, key| raw.field(reader, key).map(drop))?;
-        Ok(raw)
-    }
-
-    /// Reads a field.
-    pub(crate) fn field(&mut self, reader: &mut Reader<'t>, key: &str) -> Result<bool> {
-        match &*folded(key) {
-            "index_key" => self.index_key = RawKey::read(reader)?,
-            "status" => self.status = reader.string("resources.instances.status")?,
-            "deposed" => self.deposed = reader.string("resources.instances.deposed")?,
-            "provider" => self.provider = reader.string("resources.instances.provider")?,
-            "schema_version" => {
-                self.schema_version = reader.integer("resources.instances.schema_version")?.unwrap_or_default();
-            }
-            "attributes" => self.attributes = Some(reader.compact()?),
-            "attributes_flat" => {
-                self.attributes_flat = read_flat(reader, "resources.instances.attributes_flat")?;
-            }
-            "sensitive_attributes" => self.sensitive_attributes = Some(reader.raw()?),
-            "private" => self.private = read_base64(reader, "resources.instances.private")?,
-            "dependencies" => self.dependencies = Some(reader.raw()?),
-            "create_before_destroy" => {
-                self.create_before_destroy = reader.bool("resources.instances.create_before_destroy")?;
-            }
-            "skip_destroy" => self.skip_destroy = reader.bool("resources.instances.skip_destroy")?,
-            "identity" => self.identity = Some(reader.compact()?),
-            "identity_schema_version" => {
-                self.identity_schema_version = reader.integer("resources.instances.identity_schema_version")?;
-            }
-            _ => {
-                reader.skip()?;
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// The object itself, where nothing is wrong with it.
-    pub(crate) fn into_object(
-        self,
-        dependencies: EcoVec<ConfigResource>,
-        instance: impl Display,
-        problems: &mut Diagnostics,
-    ) -> Option<Object> {
-        let status = match &*self.status {
-            "" => Status::Ready,
-            "tainted" => Status::Tainted,
-            status => {
-                problems.push(diagnostics::object_status(&instance, status));
-                return None;
-            }
-        };
-        let mut bad_paths = Diagnostics::new();
-        let sensitive = self.sensitive_attributes.map(|json| paths::read(json, &mut bad_paths)).unwrap_or_default();
-        if !bad_paths.is_empty() {
-            problems.extend(bad_paths.into_iter().map(|problem| diagnostics::in_instance(&instance, problem)));
-            return None;
-        }
-        let attributes = match (self.attributes, self.attributes_flat) {
-            (Some(json), _) => Attributes::Json(RawJson::trusted(json)),
-            (None, Some(flat)) => Attributes::Flat(Arc::new(flat)),
-            (None, None) => Attributes::Json(RawJson::trusted("{}")),
-        };
-        let identity = self
-            .identity
-            .map(|json| Identity { schema_version: self.identity_schema_version, json: RawJson::trusted(json) });
-        Some(Object {
-            status,
-            schema_version: self.schema_version,
-            attributes,
-            sensitive,
-            private: self.private,
-            dependencies,
-            create_before_destroy: self.create_before_destroy,
-            skip_destroy: self.skip_destroy,
-            identity,
-        })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use base64::Engine as _;
 use yuba_addrs::{AbsProviderConfig, InstanceKey, ResourceMode};
 use yuba_value::json as values;
 
@@ -10,8 +9,7 @@ use crate::WRITER_VERSION;
 use crate::check::CheckResult;
 use crate::model::{DeposedKey, Instance, Output, Resource, State};
 use crate::object::{Attributes, Object, RawJson, Status};
-use crate::paths;
-use crate::v4::BASE64;
+use crate::v4_object::write_object;
 use crate::writer::{Pieces, Writer};
 
 /// Writes a state as a file of the current format: indented, as a file on disk is. `terraform_version` is always the
@@ -181,53 +179,6 @@ pub(crate) fn write_key(writer: &mut Writer<'_>, key: &InstanceKey) {
     match key {
         InstanceKey::Int(key) => writer.bare(key),
         InstanceKey::String(key) => writer.text(key),
-    }
-}
-
-/// All of an object but its status.
-pub(crate) fn write_object(writer: &mut Writer<'_>, object: &Object) {
-    writer.key("schema_version");
-    writer.bare(object.schema_version);
-    match &object.attributes {
-        Attributes::Json(json) => {
-            writer.key("attributes");
-            writer.raw(json);
-        }
-        Attributes::Flat(flat) if flat.is_empty() => {}
-        Attributes::Flat(flat) => {
-            writer.key("attributes_flat");
-            writer.object(|writer| {
-                for (name, text) in flat.iter() {
-                    writer.key(name);
-                    writer.text(text);
-                }
-            });
-        }
-    }
-    writer.key("sensitive_attributes");
-    paths::write(writer, &object.sensitive);
-    if !object.private.is_empty() {
-        writer.key("private");
-        writer.text(&BASE64.encode(&object.private));
-    }
-    if !object.dependencies.is_empty() {
-        writer.key("dependencies");
-        writer.array(|writer| {
-            for dependency in &object.dependencies {
-                writer.item();
-                writer.shown(dependency);
-            }
-        });
-    }
-    writer.optional_flag("create_before_destroy", object.create_before_destroy);
-    writer.optional_flag("skip_destroy", object.skip_destroy);
-    if let Some(identity) = &object.identity {
-        writer.key("identity");
-        writer.raw(&identity.json);
-        if let Some(version) = identity.schema_version {
-            writer.key("identity_schema_version");
-            writer.bare(version);
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! The identity of a diagnostic is its [`Code`], declared once in the catalogue of a crate ([`catalogue!`](crate::catalogue)).
 //! Codes and typed extras decide what callers do with a diagnostic. Its strings are for people only.
 
+use std::fmt;
+
 use ecow::{EcoString, eco_format};
 
 use crate::Span;
@@ -92,13 +94,28 @@ pub struct Diagnostic {
     pub context: Option<Span>,
     /// The object this is about, as an address (`with aws_instance.a,`).
     pub address: Option<EcoString>,
-    /// Additional data about a failed evaluation. Boxed: most diagnostics do not have it.
+    /// Additional data. Boxed: most diagnostics do not have it.
     pub extra: Option<Box<Extra>>,
 }
 
-/// Additional data about a failed evaluation.
+/// The values in a title and a detail, for callers that compare diagnostics. The strings themselves are for people only.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiagnosticArguments {
+    /// Values in the title.
+    pub title: Vec<EcoString>,
+    /// Values in the detail which are not in the title.
+    pub detail: Vec<EcoString>,
+}
+
+impl DiagnosticArguments {
+    const NONE: &'static DiagnosticArguments = &DiagnosticArguments { title: Vec::new(), detail: Vec::new() };
+}
+
+/// Additional data: the values it is about, and details of a failed evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
+    /// The values that distinguish it from other diagnostics with its code.
+    pub arguments: DiagnosticArguments,
     /// References in the failing expression and what they held: `("local.x", "is 5")`. Never shows sensitive content.
     pub values: Vec<(EcoString, EcoString)>,
     /// The function whose call failed.
@@ -128,7 +145,7 @@ pub struct Extra {
 }
 
 /// The use of a deprecated object. Settings select which of these uses are reported.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeprecatedUse {
     /// The address of the deprecated output, variable or attribute.
     pub source: EcoString,
@@ -145,7 +162,7 @@ pub struct DeprecatedUse {
 }
 
 /// The way in which a deprecated object is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeprecatedKind {
     /// A variable is set.
     Variable,
@@ -170,6 +187,12 @@ impl Diagnostic {
     /// The deprecated object whose use it reports.
     pub fn deprecation(&self) -> Option<&DeprecatedUse> {
         self.extra.as_ref()?.deprecation.as_ref()
+    }
+    /// With the deprecated object whose use it reports.
+    #[must_use]
+    pub fn of_use(mut self, deprecation: DeprecatedUse) -> Diagnostic {
+        self.extra.get_or_insert_default().deprecation = Some(deprecation);
+        self
     }
     /// Whether it reports the use of a deprecated object.
     pub fn is_about_deprecation(&self) -> bool {
@@ -200,11 +223,27 @@ impl Diagnostic {
             extra: None,
         }
     }
-    /// With a title that contains values. The summary of the code shows its form.
+    /// With a title that contains values ([`Diagnostic::naming`]). The summary of the code shows its form.
     #[must_use]
     pub fn titled(mut self, summary: impl Into<EcoString>) -> Diagnostic {
         self.summary = summary.into();
         self
+    }
+    /// With a value in its title that distinguishes it from other diagnostics with its code.
+    #[must_use]
+    pub fn naming(mut self, argument: impl fmt::Display) -> Diagnostic {
+        self.extra.get_or_insert_default().arguments.title.push(eco_format!("{argument}"));
+        self
+    }
+    /// With a value in its detail that distinguishes it from other diagnostics with its code.
+    #[must_use]
+    pub fn about(mut self, argument: impl fmt::Display) -> Diagnostic {
+        self.extra.get_or_insert_default().arguments.detail.push(eco_format!("{argument}"));
+        self
+    }
+    /// The values that distinguish it from other diagnostics with its code.
+    pub fn arguments(&self) -> &DiagnosticArguments {
+        self.extra.as_ref().map_or(DiagnosticArguments::NONE, |extra| &extra.arguments)
     }
     /// With another severity than its code has.
     #[must_use]
@@ -249,13 +288,15 @@ impl Diagnostic {
         self.extra.get_or_insert_default().first_definition = Some(first);
         self
     }
-    /// Whether it repeats another diagnostic: same code, same location, same text.
-    pub fn is_same_as(&self, other: &Diagnostic) -> bool {
-        self.key() == other.key()
-    }
-    /// Equal for diagnostics that repeat each other, for sets of those already reported.
+    /// Equal for diagnostics that repeat each other, for sets of those already reported: same code, location and arguments. The address of the instance is not a
+    /// part of it: instances share a block.
     pub fn key(&self) -> DiagnosticKey {
-        DiagnosticKey { code: self.code.id, subject: self.subject, text: (self.summary.clone(), self.explanation()) }
+        DiagnosticKey {
+            code: self.code.id,
+            subject: self.subject,
+            arguments: self.arguments().clone(),
+            deprecation: self.deprecation().cloned(),
+        }
     }
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
@@ -268,7 +309,8 @@ impl Diagnostic {
 pub struct DiagnosticKey {
     code: &'static str,
     subject: Option<Span>,
-    text: (EcoString, EcoString),
+    arguments: DiagnosticArguments,
+    deprecation: Option<DeprecatedUse>,
 }
 
 /// Diagnostics in the order they were found.
@@ -315,13 +357,6 @@ impl Diagnostics {
             }
         }
     }
-    /// Moves the diagnostics from index `to` on before those from index `from` on.
-    pub(crate) fn rotate(&mut self, from: usize, to: usize) {
-        if let Some(tail) = self.0.get_mut(from..) {
-            let by = (to - from).min(tail.len());
-            tail.rotate_left(by);
-        }
-    }
     /// Removes the diagnostics for which `wanted` is false.
     pub fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
         self.0.retain(wanted);
@@ -341,5 +376,47 @@ impl IntoIterator for Diagnostics {
 impl From<Diagnostic> for Diagnostics {
     fn from(diagnostic: Diagnostic) -> Diagnostics {
         Diagnostics(vec![diagnostic])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, DeprecatedKind, DeprecatedUse, Diagnostic, Severity};
+    use crate::{FileId, Span};
+
+    const fn code(id: &'static str) -> Code {
+        Code { id, severity: Severity::Error, summary: "One", meaning: "" }
+    }
+    static ONE: Code = code("one");
+    static OTHER: Code = code("other");
+
+    #[test]
+    fn code_location_and_arguments_identify_a_diagnostic() {
+        let at = Span::new(FileId(0), 1, 2);
+        let one = || Diagnostic::new(&ONE, "Detail.").titled("Title of a").naming("a").about("b").at(at);
+        let mut elsewhere = one();
+        elsewhere.address = Some("x.y[0]".into());
+        elsewhere.detail = "The same in other words.".into();
+        elsewhere.summary = "Other title".into();
+        assert_eq!(one().key(), elsewhere.hint("Do something.").key(), "strings and addresses are ignored");
+        let used = DeprecatedUse {
+            source: "var.a".into(),
+            origin: "var.a".into(),
+            kind: DeprecatedKind::Value,
+            message: "".into(),
+            remote: false,
+            fixable_here: true,
+        };
+        let others = [
+            Diagnostic { code: &OTHER, ..one() },
+            one().at(Span::new(FileId(0), 1, 3)),
+            one().naming("c"),
+            one().about("c"),
+            one().of_use(used),
+            Diagnostic::new(&ONE, "Detail.").titled("Title of a").at(at),
+        ];
+        for other in others {
+            assert_ne!(one().key(), other.key(), "{other:?}");
+        }
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn unsupported_block_type(block: &Block, schema: &BodySchema) -> Diag
 pub(crate) fn block_among_arguments(block: &Block) -> Diagnostic {
     Diagnostic::new(&BLOCK_AMONG_ARGUMENTS, "Blocks are not allowed here.")
         .titled(eco_format!("Unexpected \"{}\" block", block.kind))
+        .naming(&block.kind)
         .at(block.kind_span)
 }
 
@@ -78,6 +79,7 @@ pub(crate) fn extraneous_block_label(block: &Block, expected: &BlockSchema, at: 
     };
     Diagnostic::new(&EXTRANEOUS_BLOCK_LABEL, detail)
         .titled(eco_format!("Extraneous label for {kind}"))
+        .naming(kind)
         .at(at)
         .within(block.kind_span.to(block.open_span))
 }
@@ -87,6 +89,8 @@ pub(crate) fn block_label_missing(block: &Block, expected: &BlockSchema, label: 
     let detail = eco_format!("Blocks of type \"{kind}\" require these labels: {}.", expected.labels.join(", "));
     Diagnostic::new(&BLOCK_LABEL_MISSING, detail)
         .titled(eco_format!("Missing {label} for {kind}"))
+        .naming(label)
+        .naming(kind)
         .at(block.open_span)
         .within(block.kind_span.to(block.open_span))
 }

@@ -94,7 +94,7 @@ fn has_all(value: &Value, marks: &Marks) -> bool {
     marks.iter().all(|mark| found.contains(mark))
 }
 
-type Binary = fn(&Value, &Value) -> ops::Result;
+type Binary = fn(&Value, &Value) -> ops::OpResult;
 
 const NUMERIC: &[Binary] = &[
     ops::add,
@@ -157,7 +157,7 @@ proptest! {
     #[test]
     fn taking_apart_keeps_the_marks_of_the_whole(value in any_value(EVERYTHING), mark in any_mark()) {
         let value = value.mark(mark.clone());
-        let marked = |result: ops::Result| result.is_err() || result.is_ok_and(|v| v.marks().contains(&mark));
+        let marked = |result: ops::OpResult| result.is_err() || result.is_ok_and(|v| v.marks().contains(&mark));
         prop_assert!(marked(ops::length(&value)));
         prop_assert!(marked(ops::index(&value, &Value::int(0))));
         prop_assert!(marked(ops::index(&value, &Value::string("a"))));

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 
-use yuba_syntax::diagnostic::FunctionCall;
+use ecow::EcoString;
+use yuba_syntax::diagnostic::{DeprecatedKind, FunctionCall};
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
 use crate::change::{self, Change, Node};
@@ -19,9 +20,9 @@ use crate::wrap::wrap;
 pub struct Options {
     /// If there are warnings and no errors, only title and location of each warning are shown.
     pub compact_warnings: bool,
-    /// Warnings with the same code, title and message are shown as one.
+    /// Warnings with the same code and the same values in title and detail are shown as one.
     pub consolidate_warnings: bool,
-    /// Errors with the same code and title are shown as one.
+    /// Errors with the same code and the same values in the title are shown as one.
     pub consolidate_errors: bool,
     /// The frame of diagnostics without colors. Diagnostics with colors always have it.
     pub frame: Frame,
@@ -198,7 +199,7 @@ fn write_values(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     }
 }
 
-/// How the two sides of a comparison differ.
+/// Writes the difference between the two sides of a comparison.
 fn write_difference(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     let Some((before, after)) = diagnostic.extra.as_ref().and_then(|extra| extra.difference.as_ref()) else { return };
     let node = |json: &str| yuba_value::json::decode_implied(json).ok().map(|value| Node::of(&value));
@@ -301,33 +302,35 @@ impl Group<'_> {
     }
 }
 
-/// What diagnostics have in common that are shown as one: first of all their code.
+/// The identity that folded diagnostics share.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Sameness<'a> {
     severity: Severity,
     code: &'static str,
-    /// The title of a code can contain values.
-    title: &'a str,
+    /// The values in the title.
+    named: &'a [EcoString],
     subject: FoldedSubject<'a>,
 }
 
 /// The subject that folded diagnostics share. A warning never hides a message that differs from its own.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum FoldedSubject<'a> {
-    /// Errors share their code and title only.
+    /// Errors share their code and the values in their title only.
     Any,
     /// Declaration and message of something deprecated.
-    Deprecated(&'a str, &'a str),
-    Detail(&'a str),
+    Deprecated(DeprecatedKind, &'a str, &'a str),
+    /// The values in the detail.
+    Arguments(&'a [EcoString]),
 }
 
 fn sameness(diagnostic: &Diagnostic) -> Sameness<'_> {
     let subject = match (diagnostic.severity, diagnostic.deprecation()) {
         (Severity::Error, _) => FoldedSubject::Any,
-        (Severity::Warning, Some(used)) => FoldedSubject::Deprecated(&used.origin, &used.message),
-        (Severity::Warning, None) => FoldedSubject::Detail(&diagnostic.detail),
+        (Severity::Warning, Some(used)) => FoldedSubject::Deprecated(used.kind, &used.origin, &used.message),
+        (Severity::Warning, None) => FoldedSubject::Arguments(&diagnostic.arguments().detail),
     };
-    Sameness { severity: diagnostic.severity, code: diagnostic.code.id, title: &diagnostic.summary, subject }
+    let named = &diagnostic.arguments().title;
+    Sameness { severity: diagnostic.severity, code: diagnostic.code.id, named, subject }
 }
 
 fn sorted<'a>(diagnostics: &'a Diagnostics, sources: &Sources) -> Vec<&'a Diagnostic> {
@@ -423,7 +426,7 @@ mod tests {
     }
 
     fn warning(summary: &str, detail: &str) -> Diagnostic {
-        testing::diagnostic(Severity::Warning, summary, detail)
+        testing::diagnostic(Severity::Warning, summary, detail).naming(summary).about(detail)
     }
 
     /// Control sequences as text.
@@ -754,6 +757,13 @@ mod tests {
         let other = warning("Old", "Use newer.").at(Span::new(file, 0, 1));
         let other_code = Diagnostic { code: &testing::OTHER_CODE, ..warning("Old", "Use new.") };
         for (other, shown) in [(other, 2), (other_code.at(Span::new(file, 0, 1)), 2)] {
+            let mut both = all.clone();
+            both.push(other);
+            assert_eq!(show(&both, Options::default()).matches("Warning: Old").count(), shown);
+        }
+        let argument = warning("Old", "Use new.").about("b").at(Span::new(file, 0, 1));
+        let rewritten = Diagnostic { detail: "Use the new one.".into(), ..warning("Old", "Use new.") };
+        for (other, shown) in [(argument, 2), (rewritten.at(Span::new(file, 0, 1)), 1)] {
             let mut both = all.clone();
             both.push(other);
             assert_eq!(show(&both, Options::default()).matches("Warning: Old").count(), shown);

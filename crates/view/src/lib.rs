@@ -15,6 +15,7 @@ pub mod diagnostic_json;
 mod diagnostics;
 pub mod diff;
 pub mod drift;
+pub mod events;
 pub mod explain;
 pub mod facts;
 pub mod functions;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, ResourceMode};
-use yuba_plan::{Action, ActionReason, Event, Importing, Mode, OutputChange, Phase, Plan, ResourceChange};
+use yuba_plan::{Action, ActionReason, Importing, Mode, OutputChange, Phase, Plan, ResourceChange};
 use yuba_state::Output;
 
 use crate::json::JsonValue;
@@ -19,7 +19,7 @@ use words::{action, noun, reason, verb};
 
 /// Number of planned or completed actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChangeCounts {
+pub struct MessageCounts {
     /// Objects created.
     pub add: usize,
     /// Objects updated.
@@ -43,10 +43,10 @@ pub enum OperationKind {
     Destroy,
 }
 
-impl ChangeCounts {
+impl MessageCounts {
     /// Changes of a plan.
-    pub fn of(plan: &Plan) -> ChangeCounts {
-        let mut counts = ChangeCounts::default();
+    pub fn of(plan: &Plan) -> MessageCounts {
+        let mut counts = MessageCounts::default();
         for change in plan.changes.iter().filter(|change| is_told(change)) {
             counts.import += usize::from(change.importing.is_some());
             match change.action {
@@ -70,7 +70,7 @@ impl ChangeCounts {
 
     /// As a sentence.
     pub fn sentence(self, operation: OperationKind) -> String {
-        let ChangeCounts { add, change, import, remove, forget } = self;
+        let MessageCounts { add, change, import, remove, forget } = self;
         let part = |count: usize, words: &str| if count > 0 { format!("{count} {words}") } else { String::new() };
         match operation {
             OperationKind::Plan => {
@@ -115,7 +115,7 @@ pub fn plan(plan: &Plan, timestamp: &str) -> String {
             out += &planned_change(change, timestamp);
         }
     }
-    out += &summary(ChangeCounts::of(plan), OperationKind::Plan, timestamp);
+    out += &summary(MessageCounts::of(plan), OperationKind::Plan, timestamp);
     if !plan.outputs.is_empty() {
         out += &planned_outputs(&plan.outputs, timestamp);
     }
@@ -143,7 +143,7 @@ pub fn drift(change: &ResourceChange, timestamp: &str) -> String {
 }
 
 /// Number of planned or completed actions.
-pub fn summary(counts: ChangeCounts, operation: OperationKind, timestamp: &str) -> String {
+pub fn summary(counts: MessageCounts, operation: OperationKind, timestamp: &str) -> String {
     let name = match operation {
         OperationKind::Plan => "plan",
         OperationKind::Apply => "apply",
@@ -202,35 +202,6 @@ fn all_outputs(outputs: Vec<(String, JsonValue)>, timestamp: &str) -> String {
     )
 }
 
-/// Something that happens. `elapsed` is since it began, in seconds.
-pub fn event(event: &Event, elapsed: u64, timestamp: &str) -> String {
-    match event {
-        Event::Started { addr, phase, id, .. } => started(addr, *phase, id.as_ref(), timestamp),
-        Event::Finished { addr, phase, id, ok: true, .. } => finished(addr, *phase, id.as_ref(), elapsed, timestamp),
-        Event::Finished { addr, phase, ok: false, .. } => failed(addr, *phase, elapsed, timestamp),
-        // Quirk: only the text output contains it.
-        Event::Deferred { .. } => String::new(),
-        Event::ProvisionStarted { addr, provisioner } => {
-            let message = format!("{addr}: Provisioning with '{provisioner}'...");
-            hook("provision_start", &message, provision(addr, provisioner), timestamp)
-        }
-        Event::ProvisionOutput { addr, provisioner, text } => {
-            let mut out = String::new();
-            for text in text.split(['\n', '\r']).map(str::trim_end).filter(|text| !text.is_empty()) {
-                let mut members = provision(addr, provisioner);
-                members.push(("output", JsonValue::from(text)));
-                out += &hook("provision_progress", &format!("{addr}: ({provisioner}): {text}"), members, timestamp);
-            }
-            out
-        }
-        Event::ProvisionFinished { addr, provisioner, ok } => {
-            let (kind, word) = if *ok { ("provision_complete", "complete") } else { ("provision_errored", "errored") };
-            let message = format!("{addr}: ({provisioner}) Provisioning {word}");
-            hook(kind, &message, provision(addr, provisioner), timestamp)
-        }
-    }
-}
-
 /// Something takes its time. `elapsed` is since it began, in seconds.
 pub fn progress(addr: &AbsResourceInstance, phase: Phase, elapsed: u64, timestamp: &str) -> String {
     let Some(done) = applied(phase) else { return String::new() };
@@ -241,7 +212,7 @@ pub fn progress(addr: &AbsResourceInstance, phase: Phase, elapsed: u64, timestam
 
 type Id = (EcoString, EcoString);
 
-fn started(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, timestamp: &str) -> String {
+pub(crate) fn started(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, timestamp: &str) -> String {
     let mut members = vec![("resource", resource(addr))];
     match phase {
         Phase::Refresh => {
@@ -261,7 +232,13 @@ fn started(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, timestamp:
     }
 }
 
-fn finished(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, elapsed: u64, timestamp: &str) -> String {
+pub(crate) fn finished(
+    addr: &AbsResourceInstance,
+    phase: Phase,
+    id: Option<&Id>,
+    elapsed: u64,
+    timestamp: &str,
+) -> String {
     match phase {
         Phase::Refresh => {
             let mut members = vec![("resource", resource(addr))];
@@ -283,7 +260,7 @@ fn finished(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, elapsed: 
     }
 }
 
-fn failed(addr: &AbsResourceInstance, phase: Phase, elapsed: u64, timestamp: &str) -> String {
+pub(crate) fn failed(addr: &AbsResourceInstance, phase: Phase, elapsed: u64, timestamp: &str) -> String {
     match phase {
         // A diagnostic reports why the read failed.
         Phase::Refresh | Phase::Read | Phase::Open => String::new(),
@@ -310,7 +287,7 @@ fn applied(phase: Phase) -> Option<Action> {
     }
 }
 
-fn hook(kind: &str, message: &str, members: Vec<(&str, JsonValue)>, timestamp: &str) -> String {
+pub(crate) fn hook(kind: &str, message: &str, members: Vec<(&str, JsonValue)>, timestamp: &str) -> String {
     line(
         MessageLevel::Info,
         message,
@@ -324,7 +301,7 @@ fn ephemeral(kind: &str, addr: &AbsResourceInstance, message: &str, timestamp: &
     hook(kind, &format!("{addr}: {message}"), members, timestamp)
 }
 
-fn provision(addr: &AbsResourceInstance, provisioner: &str) -> Vec<(&'static str, JsonValue)> {
+pub(crate) fn provision(addr: &AbsResourceInstance, provisioner: &str) -> Vec<(&'static str, JsonValue)> {
     vec![("resource", resource(addr)), ("provisioner", JsonValue::from(provisioner))]
 }
 

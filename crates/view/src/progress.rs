@@ -1,58 +1,13 @@
-//! Events while planning and applying, a line each.
-
-use std::fmt::Write as _;
+//! Lines of progress for people, beside those of single events.
 
 use yuba_addrs::AbsResourceInstance;
-use yuba_plan::{Action, Deferral, Event, Phase};
+use yuba_plan::{Action, Event, Phase};
 use yuba_state::DeposedKey;
 
 use crate::paint::{Paint, Style};
 
 /// Longest id in a line about something that takes long, in characters.
 const MAX_ID: usize = 80;
-
-/// The line about an event, without line end; several lines for the output of a provisioner. None where there is nothing
-/// to say. `seconds` is how long it took, for the end of something.
-pub fn line(event: &Event, seconds: u64, style: Style) -> Option<String> {
-    let paint = Paint::new(style);
-    match event {
-        Event::Started { addr, deposed, phase, id } => {
-            let text = format!("{}: {}{}", shown(addr, deposed.as_ref()), verbs(*phase)?.start, id_suffix(id.as_ref()));
-            Some(paint.bold(&text).into_owned())
-        }
-        // Quirk: only the first line shows that an object is deposed.
-        Event::Finished { addr, phase, id, ok: true, .. } => {
-            let end = verbs(*phase)?.end?;
-            let id = id_suffix(id.as_ref());
-            let text = match phase {
-                Phase::Import => format!("{addr}: {end}{id}"),
-                _ => format!("{addr}: {end} after {}{id}", duration(seconds)),
-            };
-            Some(paint.bold(&text).into_owned())
-        }
-        Event::Finished { ok: false, .. } | Event::ProvisionFinished { .. } => None,
-        Event::Deferred { addr, why } => {
-            let why = match why {
-                Deferral::UnknownConfiguration => "unknown configuration",
-                Deferral::PendingDependencies => "pending dependencies",
-            };
-            Some(paint.bold(&format!("{addr}: Deferred due to {why}")).into_owned())
-        }
-        Event::ProvisionStarted { addr, provisioner } => {
-            Some(paint.bold(&format!("{addr}: Provisioning with '{provisioner}'...")).into_owned())
-        }
-        Event::ProvisionOutput { addr, provisioner, text } => {
-            let head = format!("{addr} ({provisioner}):");
-            let head = paint.bold(&head);
-            let mut out = String::new();
-            for line in text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty()) {
-                let gap = if out.is_empty() { "" } else { "\n" };
-                let _ = write!(out, "{gap}{head} {line}");
-            }
-            Some(out)
-        }
-    }
-}
 
 /// The line about something that began `seconds` ago and is not done yet.
 pub fn still(started: &Event, seconds: u64, style: Style) -> Option<String> {
@@ -142,13 +97,13 @@ pub(crate) fn further_operations(count: usize) -> String {
     format!("{count} further {}", if count == 1 { "operation" } else { "operations" })
 }
 
-struct Verbs {
-    start: &'static str,
-    still: Option<&'static str>,
-    end: Option<&'static str>,
+pub(crate) struct Verbs {
+    pub(crate) start: &'static str,
+    pub(crate) still: Option<&'static str>,
+    pub(crate) end: Option<&'static str>,
 }
 
-fn verbs(phase: Phase) -> Option<Verbs> {
+pub(crate) fn verbs(phase: Phase) -> Option<Verbs> {
     let all = |start, still, end| Some(Verbs { start, still: Some(still), end: Some(end) });
     match phase {
         Phase::Refresh => Some(Verbs { start: "Refreshing state...", still: None, end: None }),
@@ -165,14 +120,14 @@ fn verbs(phase: Phase) -> Option<Verbs> {
     }
 }
 
-fn shown(addr: &AbsResourceInstance, deposed: Option<&DeposedKey>) -> String {
+pub(crate) fn shown(addr: &AbsResourceInstance, deposed: Option<&DeposedKey>) -> String {
     match deposed {
         Some(key) => format!("{addr} (deposed object {key})"),
         None => addr.to_string(),
     }
 }
 
-fn id_suffix<K: std::fmt::Display, V: std::fmt::Display + AsRef<str>>(id: Option<&(K, V)>) -> String {
+pub(crate) fn id_suffix<K: std::fmt::Display, V: std::fmt::Display + AsRef<str>>(id: Option<&(K, V)>) -> String {
     match id {
         Some((key, value)) if !value.as_ref().is_empty() => format!(" [{key}={value}]"),
         _ => String::new(),
@@ -180,7 +135,7 @@ fn id_suffix<K: std::fmt::Display, V: std::fmt::Display + AsRef<str>>(id: Option
 }
 
 /// Hours, minutes and seconds, without leading zeros.
-fn duration(seconds: u64) -> String {
+pub(crate) fn duration(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match (hours, minutes) {
         (0, 0) => format!("{seconds}s"),
@@ -258,6 +213,7 @@ mod tests {
     use yuba_syntax::FileId;
 
     use super::*;
+    use crate::events::line;
 
     #[test]
     fn lines() {

@@ -43,7 +43,7 @@ pub(super) fn report(old: &Results, new: &Results) -> String {
     text
 }
 
-/// What became of a figure.
+/// Change of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Same,

@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 /// Interval at which memory is read.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a run of a command took. Times are in seconds, memory in megabytes.
+/// Cost of a run of a command. Times are in seconds, memory in megabytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sample {
     pub(super) wall: f64,

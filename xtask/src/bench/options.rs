@@ -24,7 +24,7 @@ usage: cargo xtask bench [--peer PATH] [--bin PATH] [OPTIONS]
   --json FILE      Write the results to a file.
   --compare FILE   Compare with the results in a file.";
 
-/// What to measure, and where results go.
+/// Figures to measure, and the destination of results.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Options {
     pub(super) peer: Option<PathBuf>,

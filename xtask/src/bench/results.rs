@@ -39,7 +39,7 @@ pub(super) struct Row {
     pub(super) endings: BTreeMap<String, Ending>,
 }
 
-/// What a tool has lost of the applies that were killed.
+/// Results that a tool has lost in applies that were killed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Losses {
     pub(super) kills: u64,
@@ -98,7 +98,7 @@ impl Row {
         }
     }
 
-    /// How many times the figure of the other tool is ours, if both did the step.
+    /// Ratio of the other tool's figure to ours, if both did the step.
     pub(super) fn ratio(&self, figure: impl Fn(&Sample) -> f64) -> Option<f64> {
         let (ours, peer) = (figure(self.sample(OURS)?), figure(self.sample(PEER)?));
         (ours > 0.0).then_some(peer / ours)

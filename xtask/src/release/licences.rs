@@ -12,7 +12,7 @@ const NAMES: [&str; 6] = ["licen", "copying", "copyright", "notice", "unlicense"
 /// Endings of files that are not texts of licences although they are called so.
 const CODE: [&str; 8] = ["rs", "c", "h", "py", "toml", "json", "go", "sh"];
 
-/// How deep below a crate licences of bundled C libraries are.
+/// Depth below a crate of the licences of bundled C libraries.
 const DEPTH: usize = 4;
 
 /// One text with all licences: a list of the crates, then each different text once, with the crates that it belongs to.

@@ -12,10 +12,10 @@ use crate::tidy::root;
 /// The list of checksums.
 pub(super) const CHECKSUMS: &str = "SHA256SUMS";
 
-/// Who answers for the Debian package. Forks set `YUBA_MAINTAINER`.
+/// Maintainer of the Debian package. Forks set `YUBA_MAINTAINER`.
 const MAINTAINER: &str = "The Yuba authors <maintainers@yuba.invalid>";
 
-/// What to build.
+/// Packages to build.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) target: String,

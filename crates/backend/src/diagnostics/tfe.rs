@@ -67,6 +67,7 @@ pub(crate) fn tfe_hostname_missing(kind: &str) -> Diagnostic {
     let variable = if kind == "cloud" { " or TF_CLOUD_HOSTNAME" } else { "" };
     Diagnostic::new(&TFE_HOSTNAME_MISSING, detail)
         .titled(eco_format!("Hostname is required for the {kind} backend"))
+        .naming(kind)
         .hint(eco_format!("Set \"hostname\"{variable} to the host of the server."))
 }
 
@@ -100,6 +101,8 @@ pub(crate) fn tfe_token_invalid(host: &Hostname) -> Diagnostic {
 fn about_organization(organization: &str, host: &str, detail: ecow::EcoString) -> Diagnostic {
     Diagnostic::new(&TFE_ORGANIZATION_UNREADABLE, detail)
         .titled(eco_format!("Failed to read organization {organization:?} at host {host}"))
+        .naming(organization)
+        .naming(host)
 }
 
 pub(crate) fn tfe_organization_unreadable(organization: &str, host: &str, error: &StoreError) -> Diagnostic {

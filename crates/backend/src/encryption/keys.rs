@@ -212,19 +212,7 @@ fn provide(
                 }
                 // Positions of chains go down only.
                 Passphrase::Chain(before) if *before < at => {
-                    let chained = provide(*before, providers, purpose, written)?;
-                    let needed = match purpose {
-                        Purpose::Seal => &chained.encryption,
-                        Purpose::Unseal(_) => &chained.decryption,
-                    };
-                    if needed.len() < MIN_PASSPHRASE {
-                        return Err(format!(
-                            "the key that {} gets from the provider before is too short: it needs at least \
-                             {MIN_PASSPHRASE} bytes",
-                            provider.meta_key
-                        ));
-                    }
-                    chained
+                    long_enough(provide(*before, providers, purpose, written)?, provider, purpose)?
                 }
                 Passphrase::Chain(_) => return Err("key providers refer to each other in a circle".to_owned()),
             };
@@ -261,6 +249,21 @@ fn provide(
         ));
     }
     Ok(output)
+}
+
+/// The key of another provider as a passphrase. Fails if it is too short.
+fn long_enough(chained: Output, provider: &KeyProvider, purpose: &Purpose<'_>) -> Result<Output, String> {
+    let needed = match purpose {
+        Purpose::Seal => &chained.encryption,
+        Purpose::Unseal(_) => &chained.decryption,
+    };
+    match needed.len() < MIN_PASSPHRASE {
+        true => Err(format!(
+            "the key that {} gets from the provider before is too short: it needs at least {MIN_PASSPHRASE} bytes",
+            provider.meta_key
+        )),
+        false => Ok(chained),
+    }
 }
 
 fn without_metadata(provider: &str) -> String {

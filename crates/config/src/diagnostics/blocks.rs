@@ -115,7 +115,10 @@ pub(crate) fn expected_string(at: Span) -> Diagnostic {
 }
 pub(crate) fn invalid_keyword(argument: &str, words: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("The argument {argument:?} must be one of these keywords, without quotes: {words}.");
-    Diagnostic::new(&KEYWORD_INVALID, detail).titled(eco_format!("Invalid \"{argument}\" keyword")).at(at)
+    Diagnostic::new(&KEYWORD_INVALID, detail)
+        .titled(eco_format!("Invalid \"{argument}\" keyword"))
+        .naming(argument)
+        .at(at)
 }
 
 // Shared by many blocks
@@ -125,6 +128,7 @@ pub(crate) fn duplicate_block(kind: &str, container: &str, first: &str, at: Span
     let detail = eco_format!("The {container} already has a {kind} block, at {first}.");
     Diagnostic::new(&DUPLICATE_BLOCK, detail)
         .titled(eco_format!("Duplicate {kind} block"))
+        .naming(kind)
         .hint("Merge the two blocks.")
         .at(at)
 }
@@ -140,6 +144,7 @@ pub(crate) fn reserved_block(kind: &str, container: &str, at: Span) -> Diagnosti
     let detail = eco_format!("The block type {kind:?} is reserved for a later version of the language.");
     Diagnostic::new(&BLOCK_TYPE_RESERVED, detail)
         .titled(eco_format!("Reserved block type name in {container} block"))
+        .naming(container)
         .at(at)
 }
 /// `names` are in quotes, as a list; `objects` are what the arguments multiply.
@@ -147,6 +152,7 @@ pub(crate) fn repetition_combined(names: &str, objects: &str, at: Span) -> Diagn
     let detail = eco_format!("Each of the meta-arguments {names} sets the number of {objects}.");
     Diagnostic::new(&REPETITION_ARGUMENTS_COMBINED, detail)
         .titled(eco_format!("Invalid combination of {names}"))
+        .naming(names)
         .hint("Set only one of them.")
         .at(at)
 }
@@ -155,7 +161,10 @@ pub(crate) fn repetition_combined(names: &str, objects: &str, at: Span) -> Diagn
 
 pub(crate) fn nested_data_argument(name: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("A data block inside of another block is read once and does not support {name:?}.");
-    Diagnostic::new(&NESTED_DATA_ARGUMENT, detail).titled(eco_format!("Invalid \"{name}\" attribute")).at(at)
+    Diagnostic::new(&NESTED_DATA_ARGUMENT, detail)
+        .titled(eco_format!("Invalid \"{name}\" attribute"))
+        .naming(name)
+        .at(at)
 }
 pub(crate) fn nested_data_lifecycle(at: Span) -> Diagnostic {
     let detail = "A data block inside of another block does not support \"lifecycle\".";
@@ -207,12 +216,16 @@ pub(crate) fn trigger_with_many_resources(at: Span) -> Diagnostic {
 
 pub(crate) fn override_rule(kind: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("An override file cannot change or add {kind:?} blocks.");
-    Diagnostic::new(&CONDITION_OVERRIDDEN, detail).titled(eco_format!("Can't override {kind} blocks")).at(at)
+    Diagnostic::new(&CONDITION_OVERRIDDEN, detail)
+        .titled(eco_format!("Can't override {kind} blocks"))
+        .naming(kind)
+        .at(at)
 }
 pub(crate) fn constant_condition(kind: &str, at: Span) -> Diagnostic {
     let detail = "This condition refers to no object of the configuration, so its result never changes.";
     Diagnostic::new(&CONDITION_CONSTANT, detail)
         .titled(eco_format!("Invalid {kind} expression"))
+        .naming(kind)
         .hint("Refer to at least one object of the configuration.")
         .at(at)
 }
@@ -226,6 +239,7 @@ pub(crate) fn rule_refers_to_own_resource(kind: &str, resource: &str, at: Span) 
         eco_format!("A condition of {resource} cannot refer to {resource}."),
     )
     .titled(eco_format!("Invalid reference in {kind}"))
+    .naming(kind)
     .hint(hint)
     .at(at)
 }
@@ -243,6 +257,7 @@ pub(crate) fn removed_provisioner(kind: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("The provisioner {kind:?} is no longer supported.");
     Diagnostic::new(&PROVISIONER_TYPE_REMOVED, detail)
         .titled(eco_format!("The \"{kind}\" provisioner has been removed"))
+        .naming(kind)
         .at(at)
 }
 pub(crate) fn destroy_provisioner_reference(at: Span) -> Diagnostic {
@@ -265,7 +280,8 @@ pub(crate) fn local_name_not_normal(name: &str, normal: &str, at: Span) -> Diagn
 /// Quirk: for a `provider` block it has no location, for a `mock_provider` block it has.
 pub(crate) fn invalid_alias(block: &str, at: Option<Span>) -> Diagnostic {
     let problem = Diagnostic::new(&PROVIDER_ALIAS_INVALID, eco_format!("An alias must be a valid name. {NAME_RULE}"))
-        .titled(eco_format!("Invalid {block} configuration alias"));
+        .titled(eco_format!("Invalid {block} configuration alias"))
+        .naming(block);
     match at {
         Some(at) => problem.at(at),
         None => problem,

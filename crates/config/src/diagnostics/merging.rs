@@ -146,18 +146,22 @@ pub(crate) fn duplicate_resource(block: &str, key: &ResourceKey, first: &str, at
     );
     Diagnostic::new(&DUPLICATE_RESOURCE, detail)
         .titled(eco_format!("Duplicate {block} \"{}\" configuration", key.kind))
+        .naming(block)
+        .naming(&key.kind)
         .at(at)
 }
 
 pub(crate) fn duplicate_check(name: &str, first: &str, at: Span) -> Diagnostic {
     duplicate(&DUPLICATE_CHECK, "check", name, first, at)
         .titled(eco_format!("Duplicate check \"{name}\" configuration"))
+        .naming(name)
 }
 
 pub(crate) fn duplicate_import(address: &str, first: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("The import block at {first} already imports an object to {address}.");
     Diagnostic::new(&DUPLICATE_IMPORT, detail)
         .titled(eco_format!("Duplicate import configuration for {address:?}"))
+        .naming(address)
         .hint("Remove one of the two blocks.")
         .at(at)
 }
@@ -207,6 +211,7 @@ pub(crate) fn cannot_override(kind: &str, at: Span) -> Diagnostic {
     let detail = "Override files cannot contain such blocks, because they are independent of each other.";
     Diagnostic::new(&BLOCK_NOT_OVERRIDABLE, detail)
         .titled(eco_format!("Cannot override '{kind}' blocks"))
+        .naming(kind)
         .hint("Move the block to an ordinary file.")
         .at(at)
 }

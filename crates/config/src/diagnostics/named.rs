@@ -42,6 +42,7 @@ pub(crate) const NAME_RULE: &str =
 pub(crate) fn invalid_name(object: &str, name: &str, at: Span) -> Diagnostic {
     Diagnostic::new(&NAME_INVALID, eco_format!("{name:?} is not a valid name. {NAME_RULE}"))
         .titled(eco_format!("Invalid {object} name"))
+        .naming(object)
         .at(at)
 }
 
@@ -94,7 +95,7 @@ pub(crate) fn ignored_attribute<'n>(
 ) -> Diagnostic {
     let owner: EcoString = if path.is_empty() { "of this variable".into() } else { eco_format!("for {path}") };
     let detail = eco_format!("The object type {owner} does not have an attribute \"{name}\", so its value is ignored.");
-    Diagnostic::new(&OBJECT_ATTRIBUTE_IGNORED, detail).hint(suggest(name, names)).at(at)
+    Diagnostic::new(&OBJECT_ATTRIBUTE_IGNORED, detail).hint(suggest(name, names)).about(path).about(name).at(at)
 }
 
 pub(crate) fn empty_deprecated_variable(at: Span) -> Diagnostic {

@@ -106,6 +106,7 @@ pub(crate) fn unsupported_edition(edition: &str, at: Span) -> Diagnostic {
 pub(crate) fn duplicate_compatible_with(first: &str, at: Span) -> Diagnostic {
     Diagnostic::new(&DUPLICATE_BLOCK, eco_format!("The module already has a compatible_with block, at {first}."))
         .titled("Duplicate compatible_with block")
+        .naming("compatible_with")
         .hint("Merge the two blocks.")
         .at(at)
 }
@@ -143,9 +144,10 @@ pub(crate) fn experiments_active(features: &[Feature], at: Span) -> Diagnostic {
     for feature in features {
         detail.push_str(&eco_format!("  - {}: {}\n", feature.keyword(), feature.row().conclusion));
     }
-    Diagnostic::new(&EXPERIMENT_ACTIVE, detail.trim_end())
+    let warning = Diagnostic::new(&EXPERIMENT_ACTIVE, detail.trim_end())
         .hint("Do not publish this module or use it in production.")
-        .at(at)
+        .at(at);
+    features.iter().fold(warning, |warning, feature| warning.about(feature.keyword()))
 }
 
 pub(crate) fn misplaced_required_providers(at: Span) -> Diagnostic {
@@ -199,13 +201,14 @@ pub(crate) fn alias_of_other_provider(expected: &str, found: &str, at: Span) -> 
 pub(crate) fn duplicate_block(kind: &str, first: &str, at: Span) -> Diagnostic {
     Diagnostic::new(&DUPLICATE_BLOCK, eco_format!("Only one \"{kind}\" block is allowed, and the first is at {first}."))
         .titled(eco_format!("Duplicate {kind} block"))
+        .naming(kind)
         .at(at)
 }
 
 pub(crate) fn duplicate_encryption(kind: &str, first: &str, second: &str, at: Span) -> Diagnostic {
     let dot = if second.is_empty() { "" } else { "." };
     let detail = eco_format!("{kind}.{first}{dot}{second} is declared more than once.");
-    Diagnostic::new(&DUPLICATE_ENCRYPTION_PART, detail).titled(eco_format!("Duplicate {kind}")).at(at)
+    Diagnostic::new(&DUPLICATE_ENCRYPTION_PART, detail).titled(eco_format!("Duplicate {kind}")).naming(kind).at(at)
 }
 
 /// `object`: "key provider", "encryption method"; `part`: "type", "name".
@@ -213,5 +216,8 @@ pub(crate) fn invalid_encryption_name(object: &str, part: &str, text: &str) -> D
     let detail = eco_format!(
         "The {part} {text:?} of a {object} must contain only ASCII letters, digits, underscores and dashes."
     );
-    Diagnostic::new(&ENCRYPTION_NAME_INVALID, detail).titled(eco_format!("The provided {object} {part} is invalid"))
+    Diagnostic::new(&ENCRYPTION_NAME_INVALID, detail)
+        .titled(eco_format!("The provided {object} {part} is invalid"))
+        .naming(object)
+        .naming(part)
 }

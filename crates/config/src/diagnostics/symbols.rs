@@ -20,7 +20,7 @@ pub(crate) fn invalid_version(text: &str, at: Span) -> Diagnostic {
 }
 pub(crate) fn duplicate(object: &str, name: &str, first: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("The {object} {name:?} is already declared at {first}. Names must be unique.");
-    Diagnostic::new(&DUPLICATE_SYMBOL, detail).titled(eco_format!("Duplicate {object}")).at(at)
+    Diagnostic::new(&DUPLICATE_SYMBOL, detail).titled(eco_format!("Duplicate {object}")).naming(object).at(at)
 }
 pub(crate) fn second_language(first: &str, at: Span) -> Diagnostic {
     blocks::duplicate_block("language", "library", first, at)

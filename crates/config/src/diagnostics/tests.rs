@@ -33,6 +33,7 @@ pub(crate) fn second_block(kind: &str, container: &str, first: &str, at: Span) -
     let detail = eco_format!("This {container} already has a {kind} block, at {first}.");
     Diagnostic::new(&TEST_BLOCK_REPEATED, detail)
         .titled(eco_format!("Multiple \"{kind}\" blocks"))
+        .naming(kind)
         .hint("Merge the two blocks.")
         .at(at)
 }
@@ -42,12 +43,16 @@ pub(crate) fn duplicate_mock_provider(key: &ProviderKey, at: Span) -> Diagnostic
 }
 pub(crate) fn duplicate_mock(block_type: &str, kind: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("This mock_provider block contains more than one {block_type} block for {kind:?}.");
-    Diagnostic::new(&MOCK_REPEATED, detail).titled(eco_format!("Duplicated `{block_type}` block")).at(at)
+    Diagnostic::new(&MOCK_REPEATED, detail)
+        .titled(eco_format!("Duplicated `{block_type}` block"))
+        .naming(block_type)
+        .at(at)
 }
 pub(crate) fn duplicate_override(block_type: &str, target: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("More than one {block_type} block has the target {target}.");
     Diagnostic::new(&OVERRIDE_TARGET_REPEATED, detail)
         .titled(eco_format!("Duplicated `{block_type}` block"))
+        .naming(block_type)
         .hint("Remove all but one of them.")
         .at(at)
 }

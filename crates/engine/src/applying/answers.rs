@@ -9,21 +9,23 @@ use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Event, Mode, Phase, ResourceChange};
-use yuba_state::{AttributeError, Edit, Object, Status};
+use yuba_state::{AttributeError, Edit, Object, ObjectRecord, Status};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use super::change::{ChangeAnswer, EndAnswer};
-use super::{Answer, Applier, Recorded, provision};
+use super::{Answer, Applier, Recorded};
 use crate::drive::Jobs;
 use crate::object::{Ended, Existing, Subject, cannot_be_stored, object_id};
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::data::{DataAnswer, DataJob};
+use crate::walk::provision;
 use crate::walk::{data_verdict, of_check_data};
 
 /// An object that is not fit for use.
 fn tainted(object: &Existing) -> Existing {
-    Existing { status: Status::Tainted, ..object.clone() }
+    let record = ObjectRecord { status: Status::Tainted, ..object.record.clone() };
+    Existing { record, ..object.clone() }
 }
 
 /// Outcome of the provisioners of a new object.
@@ -43,7 +45,7 @@ pub(crate) struct Provisioned<'a> {
 impl<'a> Applier<'a> {
     pub(super) async fn change_answer(&mut self, answer: ChangeAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
         let ChangeAnswer { job, result, is_as_before, attempted, problems } = answer;
-        let mut ok = self.walk.tell(problems);
+        let mut ok = self.walk.report(problems);
         if let Some(result) = result.as_ref().filter(|_| is_as_before) {
             let ended = if ok { Recorded::Succeeded(job.operation) } else { Recorded::Failed(job.operation) };
             self.record(ended, Vec::new());
@@ -58,7 +60,7 @@ impl<'a> Applier<'a> {
         match &result {
             Some(result) => match job.subject.stored(&if provisions { tainted(result) } else { result.clone() }) {
                 Ok(object) => edits.push(self.set(job.change, None, Some(object))),
-                Err(reason) => ok &= self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
+                Err(reason) => ok &= self.walk.report(std::iter::once(cannot_be_stored(&addr, &reason))),
             },
             None => {
                 // Nothing came into being: what was put aside is back.
@@ -68,7 +70,7 @@ impl<'a> Applier<'a> {
                 }
             }
         }
-        if provisions || result.as_ref().is_some_and(|result| created && result.status == Status::Tainted) {
+        if provisions || result.as_ref().is_some_and(|result| created && result.is_tainted()) {
             self.tainted.insert(job.position);
         }
         // Until its provisioners are done the object is not fit for use, and what is done with it is not over.
@@ -148,7 +150,7 @@ impl<'a> Applier<'a> {
         let ok = ended == Ended::Completed;
         let id = result.and_then(|result| object_id(&result.value));
         let (addr, deposed) = (subject.addr.clone(), subject.deposed.clone());
-        self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase: Phase::Apply(action), id, ok });
+        self.unreported.borrow_mut().push(Event::Finished { addr, deposed, phase: Phase::Apply(action), id, ok });
     }
 
     async fn begin_provisioning(
@@ -185,7 +187,7 @@ impl<'a> Applier<'a> {
 
     pub(super) async fn provisioned(&mut self, answer: Provisioned<'a>) -> bool {
         let Provisioned { subject, resource, at, change, position, operation, result, problems } = answer;
-        let ok = self.walk.tell(problems);
+        let ok = self.walk.report(problems);
         // Otherwise the object exists, but not as planned.
         let kept = if ok { subject.stored(&result) } else { subject.stored(&tainted(&result)) };
         let edits = kept.map(|object| self.set(change, None, Some(object))).into_iter().collect();
@@ -202,7 +204,7 @@ impl<'a> Applier<'a> {
     pub(super) fn end_answer(&mut self, answer: EndAnswer<'a>) -> bool {
         let EndAnswer { job, left, problems } = answer;
         let failed = problems.has_errors();
-        let ok = self.walk.tell(problems);
+        let ok = self.walk.report(problems);
         let mut edits = Vec::new();
         let deposed = job.subject.deposed.clone();
         match &left {
@@ -217,7 +219,7 @@ impl<'a> Applier<'a> {
         self.record(if ok { Recorded::Succeeded(job.operation) } else { Recorded::Failed(job.operation) }, edits);
         let phase = Phase::Apply(Action::Delete);
         let addr = job.subject.addr.clone();
-        self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id: None, ok });
+        self.unreported.borrow_mut().push(Event::Finished { addr, deposed, phase, id: None, ok });
         if ok {
             self.counts.destroyed += 1;
         }
@@ -263,18 +265,18 @@ impl<'a> Applier<'a> {
             let config = in_module(&self.walk.context.tree.node(self.walk.live.module(job.at)).path, &name);
             let object = in_instance(&addr.module, &name);
             self.walk.checks.report_data(&config, &object, &data_verdict(&problems));
-            self.walk.tell(problems.into_iter().map(|problem| of_check_data(problem, &object)));
+            self.walk.report(problems.into_iter().map(|problem| of_check_data(problem, &object)));
             if value.is_none() {
                 self.keep_unread(&job);
                 return true;
             }
-        } else if !self.walk.tell(problems) {
+        } else if !self.walk.report(problems) {
             return false;
         }
         let Some(value) = value else { return false };
         self.walk.live.set_instance(job.at, &job.resource.key, addr.key.clone(), value.clone());
         if let Err(reason) = self.keep_data(&job, kept.as_ref().unwrap_or(&value)) {
-            return self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason)));
+            return self.walk.report(std::iter::once(cannot_be_stored(&addr, &reason)));
         }
         self.walk.postconditions(job.at, job.resource, &addr, value).await
     }

@@ -10,13 +10,14 @@ use yuba_state::{DeposedKey, Edit, Object, Status};
 use yuba_value::Value;
 
 use super::change::{ChangeJob, EndJob};
-use super::{Answer, Applier, Recorded, provision};
+use super::{Answer, Applier, Recorded};
 use crate::diagnostics::unknown_during_apply;
 use crate::drive::Jobs;
 use crate::object::{import_id, object_id};
-use crate::planning::exec::is_visited;
 use crate::walk::block::{Block, BlockInstance};
+use crate::walk::exec::is_visited;
 use crate::walk::providers::Server;
+use crate::walk::provision;
 use crate::walk::stranded::{Missing, Stranded};
 
 impl<'a> Applier<'a> {
@@ -47,7 +48,7 @@ impl<'a> Applier<'a> {
         };
         for at in self.walk.live.instances(module) {
             let (expansion, found) = self.walk.settle(|| self.walk.scope(at).expand(&resource.repetition)).await;
-            self.failed[step as usize] |= !self.walk.tell(found);
+            self.failed[step as usize] |= !self.walk.report(found);
             let Some(expansion) = expansion else { continue };
             self.walk.live.expand_resource(at, &resource.key, expansion.clone());
             self.walk.call_ahead(&block, at, &expansion).await;
@@ -97,7 +98,7 @@ impl<'a> Applier<'a> {
         let plan = self.plan;
         let change = &plan.changes[position as usize];
         if change.importing.is_some() {
-            self.tell_import(change);
+            self.report_import(change);
         }
         match change.action {
             Action::NoOp => {
@@ -120,7 +121,7 @@ impl<'a> Applier<'a> {
         let Some(server) = self.server_of(change) else { return false };
         let Some(config) = self.walk.config_of(instance).await else { return false };
         if !config.is_wholly_known() {
-            return self.walk.tell(std::iter::once(unknown_during_apply(addr)));
+            return self.walk.report(std::iter::once(unknown_during_apply(addr)));
         }
         if change.action == Action::CreateThenDelete {
             let key = self.unused_deposed_key(addr);
@@ -185,14 +186,14 @@ impl<'a> Applier<'a> {
     }
 
     /// Reports imports for which configuration was written: the configuration does not contain their blocks yet.
-    pub(super) fn tell_undeclared_imports(&mut self) {
+    pub(super) fn report_undeclared_imports(&mut self) {
         let plan = self.plan;
         for change in plan.changes.iter().filter(|change| change.generated_config.is_some()) {
-            self.tell_import(change);
+            self.report_import(change);
         }
     }
 
-    fn tell_import(&mut self, change: &ResourceChange) {
+    fn report_import(&mut self, change: &ResourceChange) {
         let id = change.importing.as_deref().and_then(import_id);
         let (addr, deposed, phase) = (change.addr.clone(), None, Phase::Import);
         (self.walk.context.events)(Event::Started {
@@ -201,7 +202,7 @@ impl<'a> Applier<'a> {
             phase,
             id: id.clone(),
         });
-        self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
+        self.unreported.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
         self.counts.imported += 1;
     }
 
@@ -218,7 +219,7 @@ impl<'a> Applier<'a> {
         }
         let Some((server, config)) = self.walk.served_config(instance).await else { return false };
         if !config.is_wholly_known() {
-            return self.walk.tell(std::iter::once(unknown_during_apply(addr).at(block.resource.span)));
+            return self.walk.report(std::iter::once(unknown_during_apply(addr).at(block.resource.span)));
         }
         let job = self.walk.data_job(instance, server, config).await;
         jobs.push(move || async move {
@@ -310,7 +311,7 @@ impl<'a> Applier<'a> {
         }
         self.record(Recorded::Unended, vec![edit]);
         if is_forgotten {
-            self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
+            self.unreported.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
             self.counts.forgotten += 1;
         }
     }
@@ -345,6 +346,6 @@ impl<'a> Applier<'a> {
         };
         let prepare = || provision::prepare(&scope, provisioners, connection, ProvisionerWhen::Destroy);
         let (steps, found) = self.walk.settle(prepare).await;
-        self.walk.tell(found).then_some(steps)
+        self.walk.report(found).then_some(steps)
     }
 }

@@ -9,7 +9,7 @@ use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Phase, ResourceChange};
 use yuba_provider::legality::{assert_object_compatible, proposed_new};
 use yuba_provider::{ApplyRequest, Outcome, PlanRequest, Private, Schema};
-use yuba_state::{Object, Status};
+use yuba_state::{Object, ObjectRecord, Status};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
@@ -17,9 +17,7 @@ use crate::diagnostics::{
     PROVIDER_INCONSISTENT_PLAN, PROVIDER_INCONSISTENT_RESULT, PROVIDER_INVALID_OBJECT, PROVIDER_INVALID_PLAN,
     PROVIDER_INVALID_RESULT,
 };
-use crate::object::{Existing, Subject, conforms, secrets_differ};
-use crate::planning::managed::is_same;
-use crate::planning::removal;
+use crate::object::{Existing, Subject, conforms, is_same, secrets_differ};
 use crate::walk::ignore;
 
 /// A creation, an update, or the second half of a replacement.
@@ -158,17 +156,19 @@ impl<'a> ChangeJob<'a> {
         let value = schema.block.mark(&state.mark_at(&marks), None);
         let status = match (&prior, problems.has_errors()) {
             (None, true) => Status::Tainted,
-            (Some(prior), true) => prior.status,
+            (Some(prior), true) => prior.record.status,
             (_, false) => Status::Ready,
         };
         let result = Existing {
             value,
             private,
             identity,
-            status,
-            dependencies: self.dependencies.clone(),
-            create_before_destroy: self.create_before_destroy,
-            skip_destroy: self.skip_destroy,
+            record: ObjectRecord {
+                status,
+                dependencies: self.dependencies.clone(),
+                create_before_destroy: self.create_before_destroy,
+                skip_destroy: self.skip_destroy,
+            },
             outdated: false,
         };
         (Some(result), problems)
@@ -350,7 +350,7 @@ impl<'a> EndJob<'a> {
             Action::Delete => (self.change.private.clone(), self.change.identity.clone()),
             // Of a replacement only the creation was planned with the provider.
             _ => {
-                let planned = removal::plan_end(subject, &existing).await;
+                let planned = subject.plan_end(&existing).await;
                 match planned {
                     Ok(answer) => (answer.private, answer.identity),
                     Err(found) => return (Some(existing), found),

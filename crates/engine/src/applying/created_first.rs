@@ -10,7 +10,7 @@ use yuba_eval::ConfigTree;
 use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_plan::{Action, ResourceChange};
 
-use crate::planning::exec::is_visited;
+use crate::walk::exec::is_visited;
 
 /// Objects that others with this order depend on.
 #[derive(Default)]

@@ -343,10 +343,10 @@ output "s" {{
 "#
             );
             let reported = run(&text);
-            let tells = |summary: &str| reported.contains(summary);
-            assert_eq!(tells("Output refers to sensitive values"), sensitive, "{text}\n{reported}");
-            assert_eq!(tells("Ephemeral value used in non-ephemeral context"), ephemeral, "{text}\n{reported}");
-            assert_eq!(tells("Value derived from a deprecated source"), deprecated, "{text}\n{reported}");
+            let reports = |summary: &str| reported.contains(summary);
+            assert_eq!(reports("Output refers to sensitive values"), sensitive, "{text}\n{reported}");
+            assert_eq!(reports("Ephemeral value used in non-ephemeral context"), ephemeral, "{text}\n{reported}");
+            assert_eq!(reports("Value derived from a deprecated source"), deprecated, "{text}\n{reported}");
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn already_managed(address: &AbsResourceInstance) -> Diagnostic {
 
 pub(super) fn waits(address: &AbsResourceInstance, at: Span) -> Diagnostic {
     let detail = eco_format!("The import to {address} is skipped, because \"enabled\" is false.");
-    Diagnostic::new(&IMPORT_TARGET_NOT_ENABLED, detail).at(at)
+    Diagnostic::new(&IMPORT_TARGET_NOT_ENABLED, detail).about(address).at(at)
 }
 
 pub(super) fn disabled(address: &AbsResourceInstance) -> Diagnostic {
@@ -86,6 +86,7 @@ pub(super) fn duplicate(
     );
     Diagnostic::new(&DUPLICATE_IMPORT_TARGET, detail)
         .titled(eco_format!("Duplicate import configuration for {:?}", address.to_string()))
+        .naming(address.to_string())
         .at(first)
 }
 
@@ -106,7 +107,7 @@ pub(super) fn key(reason: &str, at: Span) -> Diagnostic {
 pub(super) fn argument(name: &str, reason: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("This value cannot be used for the argument {name:?} of an import block: {reason}.");
     let title = eco_format!("Invalid import {name} argument");
-    Diagnostic::new(&INVALID_IMPORT_ARGUMENT, detail).titled(title).at(at)
+    Diagnostic::new(&INVALID_IMPORT_ARGUMENT, detail).titled(title).naming(name).at(at)
 }
 
 pub(super) fn incorrect_type(reason: &impl Display, at: Span) -> Diagnostic {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ecow::eco_format;
 use tracing::Instrument as _;
 use yuba_addrs::{
-    AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
+    AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, ProviderSource, Resource as ResourceName,
+    ResourceMode,
 };
 use yuba_config::resource::Resource;
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
@@ -80,7 +81,7 @@ impl<'a> Planner<'a> {
                 let sources = self.walk.context.env.sources;
                 let resolved = self.walk.settle(|| ResolvedImport::of(import, &scope, Some(provider))).await;
                 let found = self.imports.add(import, resolved, sources);
-                self.failed[step as usize] |= !self.walk.tell(found);
+                self.failed[step as usize] |= !self.walk.report(found);
             }
             if self.failed[step as usize] {
                 // An object that cannot be imported must not be created instead.
@@ -125,10 +126,10 @@ impl<'a> Planner<'a> {
         let resource = block.resource;
         let scope = self.walk.scope(at);
         let (expansion, found) = self.walk.settle(|| scope.expand(&resource.repetition)).await;
-        let mut ok = self.walk.tell(found);
+        let mut ok = self.walk.report(found);
         // An import plans nothing, so the order does not matter.
         if self.options.imports.is_empty() {
-            ok &= self.walk.tell(scope.check_depends_on(&resource.depends_on));
+            ok &= self.walk.report(scope.check_depends_on(&resource.depends_on));
         }
         self.failed[block.vertex as usize] |= !ok;
         let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
@@ -184,20 +185,13 @@ impl<'a> Planner<'a> {
         let ok = config.is_some();
         let only_import = self.imports.is_asked(addr);
         let config = match only_import {
-            // Errors in the configuration do not matter now: it may be written after the import.
-            true => match block.schema() {
-                Some(schema) => {
-                    let scope = self.walk.instance_scope(instance);
-                    Some(self.walk.settle(|| scope.eval_body(&resource.body, schema).0).await)
-                }
-                None => None,
-            },
+            true => self.config_despite_errors(instance).await,
             false => config.flatten(),
         };
         let containing = self.state.get(&addr.containing());
         let known = containing.and_then(|resource| resource.instances.get(&addr.key));
         if only_import && known.is_some() {
-            return self.walk.tell(std::iter::once(already_managed(addr)));
+            return self.walk.report(std::iter::once(already_managed(addr)));
         }
         let prior = known.and_then(|instance| instance.current.clone());
         let has_deposed = known.is_some_and(|instance| !instance.deposed.is_empty());
@@ -205,7 +199,7 @@ impl<'a> Planner<'a> {
         if let Some(warning) =
             known.zip(recorded).and_then(|(known, recorded)| changed_provider(known, recorded, addr, &server))
         {
-            self.walk.tell(std::iter::once(warning));
+            self.walk.report(std::iter::once(warning));
         }
         let config = config.filter(|_| ok);
         if !ok && prior.is_none() {
@@ -215,14 +209,7 @@ impl<'a> Planner<'a> {
             None => self.imports.get(addr, &self.state).and_then(RequestedImport::request),
             Some(_) => None,
         };
-        let may_change_type = prior.is_some() && self.moves.moved_explicitly(addr);
-        let was = if may_change_type { self.state.get(&addr.containing()) } else { None };
-        let moved_from = was.and_then(|was| {
-            let (now, was) = (&server.config.provider, &was.provider.provider);
-            let kind = &self.moves.old(addr).resource.kind;
-            let changes = self.moves.changes_type(addr, now, was);
-            changes.then(|| MovedFrom { kind: kind.clone(), provider: was.clone() })
-        });
+        let moved_from = prior.as_ref().and_then(|_| self.other_type_before(addr, &server.config.provider));
         let job = ManagedJob {
             subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None).await,
             resource,
@@ -247,6 +234,22 @@ impl<'a> Planner<'a> {
             self.begin_deposed(addr, jobs).await;
         }
         ok
+    }
+
+    /// The configuration of an instance that is imported, without its errors: it may be written after the import.
+    async fn config_despite_errors(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<Value> {
+        let (schema, body) = (instance.block.schema()?, &instance.block.resource.body);
+        let scope = self.walk.instance_scope(instance);
+        Some(self.walk.settle(|| scope.eval_body(body, schema).0).await)
+    }
+
+    /// The type that an object had before a `moved` block gave it the address of another type.
+    fn other_type_before(&self, addr: &AbsResourceInstance, now: &ProviderSource) -> Option<MovedFrom> {
+        let was = self.state.get(&addr.containing()).filter(|_| self.moves.moved_explicitly(addr))?;
+        let was = &was.provider.provider;
+        let kind = &self.moves.old(addr).resource.kind;
+        let changes = self.moves.changes_type(addr, now, was);
+        changes.then(|| MovedFrom { kind: kind.clone(), provider: was.clone() })
     }
 
     /// Objects of a resource whose instances are no longer wanted.
@@ -322,14 +325,14 @@ impl<'a> Planner<'a> {
             let sources = self.walk.context.env.sources;
             let objects = self.walk.settle(|| ResolvedImport::of(import, &scope, Some(provider))).await;
             let found = self.imports.add(import, objects, sources);
-            if !self.walk.tell(found) {
+            if !self.walk.report(found) {
                 continue;
             }
             let request = self.imports.get(&addr, &self.state).and_then(RequestedImport::request);
             self.imports.settle(&addr);
             let Some((by, importing)) = request else { continue };
             if !std::mem::replace(&mut is_reported, true) {
-                self.walk.tell(std::iter::once(crate::generate::experimental()));
+                self.walk.report(std::iter::once(crate::generate::experimental()));
             }
             let (at, values) = (ModuleInstanceId::ROOT, InstanceValues::default());
             let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr).await else { continue };
@@ -520,7 +523,7 @@ impl<'a> Planner<'a> {
         let before = ty.and_then(|ty| object.decode(&ty).ok()).unwrap_or_else(Value::empty_object);
         let after = Value::null(before.ty().clone());
         if self.options.mode != Mode::Destroy {
-            self.walk.tell(std::iter::once(object_forgotten(addr)));
+            self.walk.report(std::iter::once(object_forgotten(addr)));
         }
         self.changes.push(ResourceChange {
             addr: addr.clone(),
@@ -705,9 +708,9 @@ impl<'a> Planner<'a> {
         match (&answer.is, &answer.planned) {
             (_, Some(planned)) if planned.action == Action::NoOp => now,
             // An imported object has no dependencies until it is applied.
-            (Some(existing), _) if answer.job.import.is_some() => existing.dependencies.clone(),
-            (Some(existing), _) if answer.job.refresh => merged(&now, &existing.dependencies),
-            (Some(existing), _) => existing.dependencies.clone(),
+            (Some(existing), _) if answer.job.import.is_some() => existing.record.dependencies.clone(),
+            (Some(existing), _) if answer.job.refresh => merged(&now, &existing.record.dependencies),
+            (Some(existing), _) => existing.record.dependencies.clone(),
             (None, _) => now,
         }
     }

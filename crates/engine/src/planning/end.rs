@@ -6,19 +6,19 @@ use yuba_addrs::AbsResourceInstance;
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, ActionReason, Mode, ResourceChange};
-use yuba_state::{Edit, Object};
+use yuba_state::{Edit, Object, ObjectRecord};
 use yuba_syntax::parser::parse_config;
 use yuba_syntax::{Diagnostics, FileId};
 use yuba_value::{Type, Value, convert};
 
 use super::generated::{ImportAnswer, WrittenAnswer, WrittenJob};
-use super::managed::{ManagedAnswer, Planned, is_same};
+use super::managed::{ManagedAnswer, Planned};
 use super::removal::RemovalAnswer;
 use super::{Answer, Planner};
 use crate::diagnostics;
 use crate::drive::Jobs;
 use crate::generate;
-use crate::object::{Existing, cannot_be_stored};
+use crate::object::{Existing, cannot_be_stored, is_same};
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::data::DataAnswer;
 use crate::walk::{data_verdict, of_check_data, providers::Server};
@@ -29,7 +29,7 @@ const SHOWN_INSTANCES: usize = 10;
 impl<'a> Planner<'a> {
     pub(super) async fn managed_answer(&mut self, step: u32, mut answer: ManagedAnswer<'a>) -> bool {
         let found = std::mem::take(&mut answer.problems);
-        let mut ok = self.walk.tell(found);
+        let mut ok = self.walk.report(found);
         let addr = answer.job.subject.addr.clone();
         let server = answer.job.server.clone();
         let importing = answer.job.import.as_ref().map(|(_, importing)| importing.clone());
@@ -81,9 +81,12 @@ impl<'a> Planner<'a> {
             Some(existing) => existing,
         };
         let wanted = Existing {
-            dependencies: self.kept_dependencies(step, answer),
-            create_before_destroy: job.create_before_destroy && !job.only_import,
-            skip_destroy: job.skip_destroy && !job.only_import,
+            record: ObjectRecord {
+                dependencies: self.kept_dependencies(step, answer),
+                create_before_destroy: job.create_before_destroy && !job.only_import,
+                skip_destroy: job.skip_destroy && !job.only_import,
+                ..object.record.clone()
+            },
             ..object.clone()
         };
         let same_place = self.state.get(&addr.containing()).is_some_and(|resource| {
@@ -99,7 +102,7 @@ impl<'a> Planner<'a> {
                 self.set_object(addr, server, Some(object));
                 true
             }
-            Err(reason) => self.walk.tell(std::iter::once(cannot_be_stored(addr, &reason))),
+            Err(reason) => self.walk.report(std::iter::once(cannot_be_stored(addr, &reason))),
         }
     }
 
@@ -216,11 +219,11 @@ impl<'a> Planner<'a> {
         let of_instances = variables
             .filter(|used| used.root == "each" || used.root == "count")
             .map(|used| diagnostics::instance_in_prevent_destroy(&used.root, &addr.resource, used.span));
-        if !self.walk.tell(of_instances) {
+        if !self.walk.report(of_instances) {
             return false;
         }
         let (value, found) = self.walk.settle(|| self.walk.scope(at).eval_used(expr)).await;
-        if !self.walk.tell(found) {
+        if !self.walk.report(found) {
             return false;
         }
         let invalid = |reason: &str| diagnostics::invalid_prevent_destroy(addr, reason, expr.span);
@@ -252,12 +255,12 @@ impl<'a> Planner<'a> {
                 problems.push(diagnostics::destroy_prevented(addr, resource.span));
             }
         }
-        self.walk.tell(problems)
+        self.walk.report(problems)
     }
 
     pub(super) async fn removal_answer(&mut self, mut answer: RemovalAnswer<'a>) -> bool {
         let found = std::mem::take(&mut answer.problems);
-        let mut ok = self.walk.tell(found);
+        let mut ok = self.walk.report(found);
         let job = &answer.job;
         let addr = job.subject.addr.clone();
         let server = Server {
@@ -283,7 +286,7 @@ impl<'a> Planner<'a> {
         }
         let Some(planned) = answer.planned else { return ok };
         if planned.action == Action::Forget && self.options.mode != Mode::Destroy {
-            self.walk.tell(std::iter::once(diagnostics::object_forgotten(&addr)));
+            self.walk.report(std::iter::once(diagnostics::object_forgotten(&addr)));
         }
         if let Some(resource) = self.walk.declared(&addr)
             && deposed.is_none()
@@ -312,7 +315,7 @@ impl<'a> Planner<'a> {
     /// An imported object that needs configuration: it is written, and then planned.
     pub(super) async fn imported_answer(&mut self, answer: ImportAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
         let ImportAnswer { job, found: existing, problems } = answer;
-        let mut ok = self.walk.tell(problems);
+        let mut ok = self.walk.report(problems);
         let (Some(existing), Some(schema)) = (existing, job.subject.schema()) else { return false };
         let (value, _) = existing.value.unmark_deep();
         let arguments = generate::arguments(&schema.block, &value);
@@ -321,7 +324,7 @@ impl<'a> Planner<'a> {
         let (_, parsed) = parse_config(FileId(u32::MAX), arguments.as_bytes());
         let scope = self.walk.scope(ModuleInstanceId::ROOT);
         let (config, found) = self.walk.settle(|| scope.eval_body(&parsed.body, &schema.block)).await;
-        ok &= self.walk.tell(parsed.diagnostics.into_iter().chain(found));
+        ok &= self.walk.report(parsed.diagnostics.into_iter().chain(found));
         let written = WrittenJob { job, existing, text, config };
         jobs.push(move || async move {
             let span = tracing::debug_span!("plan instance", address = %written.job.subject.addr);
@@ -334,11 +337,11 @@ impl<'a> Planner<'a> {
     /// correct it.
     pub(super) fn written_answer(&mut self, answer: WrittenAnswer<'a>) -> bool {
         let WrittenAnswer { written: WrittenJob { job, existing, text, .. }, planned, problems } = answer;
-        let ok = self.walk.tell(problems);
+        let ok = self.walk.report(problems);
         let addr = &job.subject.addr;
         match job.subject.stored(&existing) {
             Ok(object) => self.set_object(addr, &job.server, Some(object)),
-            Err(reason) => return self.walk.tell(std::iter::once(cannot_be_stored(addr, &reason))),
+            Err(reason) => return self.walk.report(std::iter::once(cannot_be_stored(addr, &reason))),
         }
         let planned = planned.unwrap_or_else(|| Planned {
             action: Action::NoOp,
@@ -372,7 +375,7 @@ impl<'a> Planner<'a> {
             let config = in_module(&tree.node(self.walk.live.module(at)).path, &name);
             let object = in_instance(&addr.module, &name);
             self.walk.checks.report_data(&config, &object, &data_verdict(&found));
-            self.walk.tell(found.into_iter().map(|problem| of_check_data(problem, &object)));
+            self.walk.report(found.into_iter().map(|problem| of_check_data(problem, &object)));
             if value.is_none()
                 && let Some(schema) = schema
             {
@@ -380,7 +383,7 @@ impl<'a> Planner<'a> {
                 value = Some(yuba_provider::legality::planned_unknown(&schema.block, &plain).mark_at(&marks));
             }
         } else {
-            ok &= self.walk.tell(found);
+            ok &= self.walk.report(found);
         }
         let Some(value) = value else { return false };
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
@@ -395,7 +398,7 @@ impl<'a> Planner<'a> {
             let kept = answer.kept.as_ref().unwrap_or(&value);
             match Object::encode(kept, schema.block.implied_type(), schema.version) {
                 Ok(object) => self.set_object(&addr, &server, Some(std::sync::Arc::new(object))),
-                Err(reason) => ok &= self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
+                Err(reason) => ok &= self.walk.report(std::iter::once(cannot_be_stored(&addr, &reason))),
             }
         }
         ok & self.walk.postconditions(at, resource, &addr, value).await
@@ -423,11 +426,8 @@ impl<'a> Planner<'a> {
 
 /// Whether an object would be stored in the same form.
 fn is_kept_as(a: &Existing, b: &Existing) -> bool {
-    a.status == b.status
-        && a.create_before_destroy == b.create_before_destroy
-        && a.skip_destroy == b.skip_destroy
+    a.record == b.record
         && a.private == b.private
-        && a.dependencies == b.dependencies
         && a.value.raw_equals(&b.value)
         && match (&a.identity, &b.identity) {
             (Some(a), Some(b)) => a.raw_equals(b),

@@ -3,19 +3,19 @@
 
 use std::sync::Arc;
 
-use ecow::{EcoVec, eco_format};
+use ecow::eco_format;
 use yuba_config::resource::{IgnoreChanges, Resource};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, ActionReason, Importing, Phase};
 use yuba_provider::legality::{Violation, assert_plan_valid, proposed_new};
 use yuba_provider::{ImportBy, ImportRequest, Outcome, PlanAnswer, PlanRequest, Private, Schema};
-use yuba_state::Object;
+use yuba_state::{Object, ObjectRecord};
 use yuba_syntax::Diagnostics;
-use yuba_value::{Path, Value, ops};
+use yuba_value::{Path, Value};
 
 use super::replace_paths;
 use crate::diagnostics::{self, PROVIDER_INVALID_PLAN};
-use crate::object::{Existing, MovedFrom, Subject, conforms, import_id, secrets_differ};
+use crate::object::{Existing, MovedFrom, Subject, conforms, import_id, is_same, secrets_differ};
 use crate::walk::ignore;
 use crate::walk::providers::Server;
 
@@ -200,15 +200,7 @@ impl Wish<'_, '_> {
             action = Action::ForgetThenCreate;
         }
         let after = schema.block.unmark_write_only(&schema.block.mark(&planned.mark_at(&marks), None));
-        let mut after = after.without_negative_zero();
-        if action == Action::NoOp && secrets_differ(&before, &after) {
-            action = Action::Update;
-        }
-        if action == Action::NoOp && !after.has_numbers() && after.raw_equals(&before) {
-            // One value instead of two, for each of possibly many objects that do not change. Equal numbers are not always shown
-            // in the same form.
-            after = before.clone();
-        }
+        let (action, after) = settled(action, &before, after.without_negative_zero());
         // Quirk: an object that is new anyway has this reason too.
         if self.triggered {
             reason = ActionReason::ReplaceByTriggers;
@@ -346,15 +338,15 @@ impl Wish<'_, '_> {
     }
 }
 
-/// Whether two values are known to be equal, whatever their types say.
-pub(crate) fn is_same(a: &Value, b: &Value) -> bool {
-    if a.raw_equals(b) {
-        return a.is_wholly_known();
+/// The action and the planned value, after they were compared with the object before.
+fn settled(action: Action, before: &Value, after: Value) -> (Action, Value) {
+    match action {
+        Action::NoOp if secrets_differ(before, &after) => (Action::Update, after),
+        // One value instead of two, for each of possibly many objects that do not change. Equal numbers are not always shown
+        // in the same form.
+        Action::NoOp if !after.has_numbers() && after.raw_equals(before) => (action, before.clone()),
+        _ => (action, after),
     }
-    if a.is_null() || b.is_null() {
-        return a.is_null() && b.is_null();
-    }
-    ops::equals(a, b).as_bool() == Some(true)
 }
 
 /// An object that exists without being in the state.
@@ -396,10 +388,7 @@ pub(crate) async fn imported(
         value,
         private: imported.private,
         identity: imported.identity,
-        status: yuba_state::Status::Ready,
-        dependencies: EcoVec::new(),
-        create_before_destroy: false,
-        skip_destroy: false,
+        record: ObjectRecord::default(),
         outdated: false,
     };
     let (refreshed, more) = subject.refreshed(&existing).await;

@@ -8,7 +8,7 @@ use yuba_plan::{Action, Mode, OutputChange};
 use yuba_value::Value;
 
 use super::Planner;
-use super::managed::is_same;
+use crate::object::is_same;
 
 impl Planner<'_> {
     pub(super) fn outputs(&self) -> Vec<OutputChange> {

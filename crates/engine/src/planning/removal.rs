@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use yuba_addrs::{AbsProviderConfig, InstanceKey};
 use yuba_plan::{Action, ActionReason};
-use yuba_provider::{Outcome, PlanAnswer, PlanRequest};
 use yuba_state::Object;
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use super::managed::Planned;
-use crate::diagnostics::PROVIDER_INVALID_PLAN;
 use crate::object::{Existing, Subject};
 
 /// The action for an object that is no longer wanted.
@@ -93,33 +91,7 @@ impl<'a> RemovalJob<'a> {
             }
             Ending::Destroy(reason) => reason,
         };
-        let answer = plan_end(&self.subject, existing).await?;
+        let answer = self.subject.plan_end(existing).await?;
         Ok(Some(planned(Action::Delete, reason, answer.private, answer.identity)))
-    }
-}
-
-/// Asks the provider what destroying an object leads to.
-pub(crate) async fn plan_end(subject: &Subject<'_>, existing: &Existing) -> Result<PlanAnswer, Diagnostics> {
-    let null = Value::null(existing.value.ty().clone());
-    let request = PlanRequest {
-        kind: subject.kind().clone(),
-        prior: existing.value.unmark_deep().0,
-        proposed: null.clone(),
-        config: null,
-        prior_private: existing.private.clone(),
-        provider_meta: subject.meta.clone(),
-        prior_identity: existing.identity.clone(),
-    };
-    let Outcome { value, problems } = subject.provider.plan(request).await;
-    let mut found = subject.placed(problems);
-    match value {
-        Some(answer) if answer.planned.is_null() && !found.has_errors() => Ok(answer),
-        _ => {
-            if !found.has_errors() {
-                let what = ecow::eco_format!("planned something other than destroying {}", subject.addr);
-                found.push(subject.broken(&PROVIDER_INVALID_PLAN, &what));
-            }
-            Err(found)
-        }
     }
 }

@@ -21,7 +21,7 @@ impl<'a> Planner<'a> {
         for expr in &block.resource.lifecycle.replace_triggered_by {
             let scope = self.walk.scope(at).of_instance(values.clone());
             let (trigger, found) = self.walk.settle(|| scope.trigger(expr)).await;
-            if !self.walk.tell(found) {
+            if !self.walk.report(found) {
                 return None;
             }
             let Some(trigger) = trigger else { continue };
@@ -44,7 +44,7 @@ impl<'a> Planner<'a> {
                         let existing = expansion.instances().next().and_then(|(key, _)| key);
                         let found = no_change(&resource, key.as_ref(), existing.as_ref(), &self.walk.live.address(at));
                         let found = found.at(expr.span);
-                        self.walk.tell(std::iter::once(found));
+                        self.walk.report(std::iter::once(found));
                         return None;
                     }
                 }

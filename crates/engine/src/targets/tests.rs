@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
-use yuba_eval::graph::{CallArguments, build};
-use yuba_eval::{EvalEnv, EvalMode, Evaluation, MemoryWorld};
+use yuba_eval::graph::References;
+use yuba_eval::{EvalEnv, MemoryWorld};
 use yuba_provider::RecordedSchemas;
 use yuba_syntax::FileId;
 
@@ -35,8 +35,7 @@ fn check(fixture: &str, options: &str, instances: &[&str], expect: &Expect) {
         providers: &RecordedSchemas::new(BTreeMap::new()),
         sources: None,
     };
-    let evaluation = Evaluation::new(&config.tree, env, EvalMode::Types);
-    let graph = build(&evaluation, &CallArguments::read(&config.tree).0, &[]);
+    let graph = References::read(&config.tree, env).graph;
     let selection = TargetSelection::new(&graph, &config.tree, &targets(options));
     let vertices = 0..graph.nodes.len() as u32;
     let mut lines: Vec<String> =

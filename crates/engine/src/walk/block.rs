@@ -18,8 +18,8 @@ use super::checks::{in_instance, in_module};
 use super::data::DataJob;
 use super::ephemeral::OpenJob;
 use super::providers::Server;
+use super::provision;
 use super::{Rules, Walk, WalkAnswer};
-use crate::applying::provision;
 use crate::diagnostics;
 use crate::drive::Jobs;
 use crate::object::Subject;
@@ -62,12 +62,12 @@ impl<'a> Walk<'a> {
         let resolved = tree.resource_provider(module, resource)?;
         let schemas = self.evaluation.provider_schema(&resolved.provider)?;
         let (skip_destroy, found) = skip_destroy(resource);
-        if !self.tell(found) {
+        if !self.report(found) {
             return None;
         }
         let Some(schema) = schema_of(&schemas, &resource.key) else {
             let problem = diagnostics::unsupported_type(&resolved.provider, &resource.key, resource.kind_span);
-            self.tell(std::iter::once(problem));
+            self.report(std::iter::once(problem));
             return None;
         };
         let scope = self.evaluation.scope(module);
@@ -116,13 +116,13 @@ impl<'a> Walk<'a> {
         let value = match (meta, self.live.find(&addr.module), &schemas.meta) {
             (Some(meta), Some(at), Some(schema)) => {
                 let (value, found) = self.settle(|| self.scope(at).eval_body(&meta.body, &schema.block)).await;
-                self.tell(found);
+                self.report(found);
                 value.unmark_deep().0
             }
             (Some(meta), _, None) => {
                 let provider = server.config.provider.for_display();
                 let problem = diagnostics::provider_meta_unsupported(&provider, addr, meta.span);
-                self.tell(std::iter::once(problem));
+                self.report(std::iter::once(problem));
                 Value::null_dynamic()
             }
             _ => Value::null_dynamic(),
@@ -159,7 +159,7 @@ impl<'a> Walk<'a> {
         let Some(schema) = block.schema() else { return false };
         if block.refers_to_itself {
             let found = scope.self_references(&resource.body, schema, &resource.key, instance.addr.key.as_ref());
-            if !self.tell(found) {
+            if !self.report(found) {
                 return false;
             }
         }
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
             }
             problem
         });
-        if !self.tell(found) || !self.tell(infinite_arguments(resource, addr, &config)) {
+        if !self.report(found) || !self.report(infinite_arguments(resource, addr, &config)) {
             return None;
         }
         Some(config.with_machine_floats())

@@ -83,7 +83,7 @@ fn broken_rule(subject: &Subject<'_>, value: &Value) -> Option<Diagnostic> {
     Some(subject.broken(code, &eco_format!("opened {} {what}", subject.addr)))
 }
 
-/// Why a value is not valid for an open ephemeral resource: the code of the error, and the value it was opened with.
+/// Reason why a value is not valid for an open ephemeral resource: the code of the error, and the value it was opened with.
 fn unfit(value: &Value, ty: &Type) -> Option<(&'static Code, EcoString)> {
     match conforms(value, ty) {
         Err(reason) => {
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
     /// Takes the value of one that was opened, and remembers to close it.
     async fn opened_answer(&mut self, answer: OpenAnswer<'a>) -> bool {
         let OpenAnswer { subject, resource, at, opened, problems } = answer;
-        let ok = self.tell(problems);
+        let ok = self.report(problems);
         let Some(Opened { value, private, renew_at }) = opened.filter(|_| ok) else { return false };
         let addr = subject.addr.clone();
         self.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
@@ -157,7 +157,7 @@ impl<'a> Walk<'a> {
 
     /// Takes what became of renewing one; which one that was.
     fn renewed(&mut self, answer: RenewAnswer) -> usize {
-        self.tell(answer.problems);
+        self.report(answer.problems);
         if let Some(open) = self.opened.get_mut(answer.at) {
             open.renew_at = None;
             if let Some(renewed) = answer.renewed {
@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
             let found = subject.provider.close_ephemeral(subject.kind().clone(), private).await;
             let problems = subject.placed(found);
             subject.finished(Phase::Close, &Value::null_dynamic(), Ended::by(&problems));
-            self.tell(problems);
+            self.report(problems);
         }
     }
 }

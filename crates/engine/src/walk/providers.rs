@@ -213,7 +213,7 @@ impl<'a> Walk<'a> {
             } else if let Some(expr) = tree.dynamic_for_each(module, block) {
                 let repetition = Repetition::ForEach(expr.clone());
                 let (expansion, found) = self.settle(|| scope.expand(&repetition)).await;
-                ok &= self.tell(found);
+                ok &= self.report(found);
                 let Some(expansion) = expansion else { continue };
                 expansion
             } else {
@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
                     Some(key) => yuba_eval::of_provider_instance(found, &config, key),
                     None => found,
                 };
-                let good = self.tell(found);
+                let good = self.report(found);
                 ok &= good;
                 let key = match key {
                     Some(InstanceKey::String(key)) => Some(key),
@@ -274,7 +274,7 @@ impl<'a> Walk<'a> {
                 }
                 None => {
                     let found = yuba_eval::missing_provider(&config.provider);
-                    self.tell(std::iter::once(found));
+                    self.report(std::iter::once(found));
                 }
             }
         }
@@ -285,7 +285,7 @@ impl<'a> Walk<'a> {
 
     /// Stores a provider, configured or failed.
     pub(crate) fn provider_answer(&mut self, mut answer: ProviderAnswer) -> bool {
-        let ok = self.tell(std::mem::take(&mut answer.problems));
+        let ok = self.report(std::mem::take(&mut answer.problems));
         if let Some(provider) = &answer.provider {
             self.live.set_provider(answer.config.clone(), answer.key.clone(), provider.clone());
         }
@@ -316,7 +316,7 @@ impl<'a> Walk<'a> {
             }
             Err(reason) => {
                 let found = no_server(&reason, &config, &eco_format!("{addr}"), span);
-                self.tell(found);
+                self.report(found);
                 None
             }
         }
@@ -354,7 +354,7 @@ impl<'a> Walk<'a> {
             }
         };
         let (key, found) = self.settle(|| scope.provider_instance_key(&source.expr)).await;
-        self.tell(found);
+        self.report(found);
         key
     }
 }

@@ -51,7 +51,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where nothing is planned, references see the existing instances, whatever their number. An import leaves other
+    /// Without a plan, references see the existing instances, whatever their number. An import leaves other
     /// objects for later, so there a resource without any instance is unknown.
     pub(crate) fn see_state(&self, state: &State, module: ModuleId, resource: &Resource, absent: Absent) {
         let schemas = self.evaluation.schemas_of(module, resource);

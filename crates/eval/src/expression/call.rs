@@ -72,33 +72,38 @@ impl Evaluator<'_> {
 
     fn call_function(&mut self, e: &CallExpr, expr: &Expr, signature: &Signature, function: Callee<'_>) -> Value {
         let mut args: Vec<Argument<'_>> = e.args.iter().map(Argument::Expr).collect();
-        let before = self.diagnostics.len();
+        let mut of_expanded = Vec::new();
         if e.expand_last
             && let Some(Argument::Expr(last)) = args.pop()
         {
-            match self.expand(last, e, expr, signature) {
+            let (items, found) = self.apart(|evaluator| evaluator.expand(last, e, expr, signature));
+            of_expanded = found;
+            match items {
                 Ok(items) => args.extend(items.into_iter().map(|item| Argument::Element(item, last))),
-                Err(unknown) => return unknown,
+                Err(unknown) => {
+                    self.diagnostics.append(&mut of_expanded);
+                    return unknown;
+                }
             }
         }
         if let Some(diagnostic) = self.wrong_count(e, expr.span, signature, &args) {
-            // Quirk: whatever was found in an expanded argument is not reported beside this.
-            self.diagnostics.truncate(before);
+            // Quirk: diagnostics of an expanded argument are not reported beside this.
             let diagnostic = self.in_call(diagnostic, &e.name, signature);
             self.report(diagnostic, expr);
             return Value::unknown_dynamic();
         }
+        self.diagnostics.append(&mut of_expanded);
         let function = match function {
             Callee::Builtin(function) => function,
             Callee::Other(others) => {
-                return self.invoke(e, expr, signature, &args, before, |values, _| others.call(&e.name, values));
+                return self.invoke(e, expr, signature, &args, |values, _| others.call(&e.name, values));
             }
         };
         match function {
             Builtin::Can(_) => self.can(&args),
             Builtin::Try(_) => self.try_each(e, expr, signature, &args),
-            Builtin::Pure(f) => self.invoke(e, expr, signature, &args, before, |values, _| f.call(values)),
-            Builtin::World(f) => self.invoke(e, expr, signature, &args, before, |values, s| f.call(&s.context, values)),
+            Builtin::Pure(f) => self.invoke(e, expr, signature, &args, |values, _| f.call(values)),
+            Builtin::World(f) => self.invoke(e, expr, signature, &args, |values, s| f.call(&s.context, values)),
         }
     }
 
@@ -161,15 +166,12 @@ impl Evaluator<'_> {
         expr: &Expr,
         signature: &Signature,
         args: &[Argument<'_>],
-        before: usize,
         run: impl FnOnce(&[Value], &Self) -> yuba_value::function::Result,
     ) -> Value {
         let mut values = Vec::with_capacity(args.len());
+        let mut is_wrong = false;
         for (at, arg) in args.iter().enumerate() {
-            let (value, source) = match arg {
-                Argument::Expr(source) => (self.eval(source), *source),
-                Argument::Element(value, source) => (value.clone(), *source),
-            };
+            let (value, source) = self.argument(arg, &mut is_wrong);
             let Some(param) = signature.params.get(at).or(signature.variadic.as_ref()) else { continue };
             values.push(if param.ty.is_dynamic() || *value.ty() == param.ty {
                 value
@@ -180,11 +182,12 @@ impl Evaluator<'_> {
                         diagnostics::invalid_argument(&e.name, &param.name, &reason.located_in(&value), at, expr.span);
                     let diagnostic = self.in_call(diagnostic, &e.name, signature);
                     self.report(diagnostic, source);
+                    is_wrong = true;
                     Value::unknown(param.ty.clone())
                 })
             });
         }
-        if self.errors_since(before) {
+        if is_wrong {
             return Value::unknown_dynamic();
         }
         match run(&values, self) {
@@ -193,6 +196,18 @@ impl Evaluator<'_> {
                 self.call_error(&error, e, expr, signature, args);
                 Value::unknown_dynamic()
             }
+        }
+    }
+
+    /// The value of an argument and its expression. Sets `is_wrong` if there are errors.
+    pub(super) fn argument<'e>(&mut self, argument: &Argument<'e>, is_wrong: &mut bool) -> (Value, &'e Expr) {
+        match argument {
+            Argument::Expr(source) => {
+                let (value, failed) = self.eval_checked(source);
+                *is_wrong |= failed;
+                (value, source)
+            }
+            Argument::Element(value, source) => (value.clone(), source),
         }
     }
 

@@ -12,7 +12,6 @@ impl Evaluator<'_> {
     pub(super) fn binary(&mut self, e: &BinaryExpr, expr: &Expr) -> Value {
         let operand_type = operand_type(e.op);
         let result_type = result_type(e.op);
-        let before = self.diagnostics.len();
         let (left, left_diags) = self.eval_apart(&e.left);
         let left = convert_operand(left, operand_type.as_ref());
         if let Err(reason) = &left {
@@ -41,9 +40,10 @@ impl Evaluator<'_> {
             }
             None => {}
         }
+        let failed = has_errors(&left_diags) || has_errors(&right_diags);
         self.diagnostics.extend(left_diags);
         self.diagnostics.extend(right_diags);
-        if self.errors_since(before) {
+        if failed {
             return Value::unknown(result_type).with_marks(&marks);
         }
         match operate(e.op, &left, &right) {
@@ -55,7 +55,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Where one side of a logical operator decides, its value and the side whose diagnostics stay.
+    /// If one side of a logical operator decides: its value and the side whose diagnostics stay.
     fn short_circuit(
         &self,
         op: BinaryOp,
@@ -86,15 +86,15 @@ impl Evaluator<'_> {
             UnaryOp::Negate => Type::number(),
             UnaryOp::Not => Type::bool(),
         };
-        let before = self.diagnostics.len();
-        let operand = self.eval(&e.operand);
-        let operand = convert_operand(operand, Some(&ty)).unwrap_or_else(|reason| {
-            self.report(diagnostics::invalid_operand("only", &reason, e.operand.span, expr.span), &e.operand);
-            Value::unknown(ty.clone())
-        });
-        if self.errors_since(before) {
-            return Value::unknown(ty);
-        }
+        let (operand, failed) = self.eval_checked(&e.operand);
+        let operand = match convert_operand(operand, Some(&ty)) {
+            Ok(operand) if !failed => operand,
+            Ok(_) => return Value::unknown(ty),
+            Err(reason) => {
+                self.report(diagnostics::invalid_operand("only", &reason, e.operand.span, expr.span), &e.operand);
+                return Value::unknown(ty);
+            }
+        };
         let result = match e.op {
             _ if operand.is_null() => Err(OpError::Null { operand: 0 }),
             _ if !operand.is_known() => Ok(Value::unknown(ty.clone()).refine_not_null().with_marks(operand.marks())),
@@ -139,7 +139,7 @@ fn result_type(op: BinaryOp) -> Type {
 
 /// The operation on operands without own marks.
 fn operate(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, OpError> {
-    let arithmetic = |f: fn(&Value, &Value) -> ops::Result| {
+    let arithmetic = |f: fn(&Value, &Value) -> ops::OpResult| {
         if left.is_null() || right.is_null() {
             return Err(OpError::Null { operand: usize::from(!left.is_null()) });
         }

@@ -45,9 +45,7 @@ impl Evaluator<'_> {
             return Value::unknown_dynamic().with_marks(&marks);
         }
         if failed {
-            let before = self.diagnostics.len();
-            let ty = self.splat_type(e, source.ty());
-            self.diagnostics.truncate(before);
+            let (ty, _) = self.apart(|evaluator| evaluator.splat_type(e, source.ty()));
             return Value::unknown(ty).with_marks(&marks);
         }
         if source.ty().is_tuple() {

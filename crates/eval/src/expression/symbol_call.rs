@@ -3,7 +3,7 @@
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{Feature, SymbolFunction};
 use yuba_syntax::expr::CallExpr;
-use yuba_syntax::{Expr, Traversal, TraversalStep};
+use yuba_syntax::{Diagnostic, Expr, Traversal, TraversalStep};
 use yuba_value::Value;
 
 use super::Evaluator;
@@ -48,7 +48,6 @@ impl<'a> Evaluator<'a> {
         function: &'a LibraryFunction,
     ) -> Value {
         let mut args: Vec<Argument<'_>> = e.args.iter().map(Argument::Expr).collect();
-        let before = self.diagnostics.len();
         if e.expand_last
             && let Some(Argument::Expr(last)) = args.pop()
         {
@@ -63,11 +62,9 @@ impl<'a> Evaluator<'a> {
             return Value::unknown_dynamic();
         }
         let mut values = Vec::with_capacity(args.len());
+        let mut is_wrong = false;
         for (at, arg) in args.iter().enumerate() {
-            let (value, source) = match arg {
-                Argument::Expr(source) => (self.eval(source), *source),
-                Argument::Element(value, source) => (value.clone(), *source),
-            };
+            let (value, source) = self.argument(arg, &mut is_wrong);
             let Some(param) = function.params.get(at).or(function.variadic.as_ref()) else { continue };
             values.push(param.accept(value).unwrap_or_else(|reason| {
                 let reason = eco_format!("{reason} (the function is defined at {})", function.location);
@@ -75,20 +72,23 @@ impl<'a> Evaluator<'a> {
                     diagnostics::invalid_argument(&e.name, &param.name, &reason, self.arg_span(arg), expr.span);
                 let diagnostic = self.in_call(diagnostic, &e.name, function);
                 self.report(diagnostic, source);
+                is_wrong = true;
                 Value::unknown_dynamic()
             }));
         }
         // Functions of libraries call each other: however little each of them does, together it may never end.
-        if self.errors_since(before) || !self.another_round(expr.span) {
+        if is_wrong || !self.another_round(expr.span) {
             return Value::unknown_dynamic();
         }
         let rest = function.variadic.is_some().then(|| values.split_off(function.params.len().min(values.len())));
         self.run(e, expr, library, function, function.arguments(values, rest))
     }
 
-    /// Adds to the errors in a name, since `before`, that it is one of a symbol library: a resource type may have
-    /// the same name as the root word.
-    pub(super) fn explain_symbol(&mut self, traversal: &Traversal, before: usize) {
+    /// Adds to errors in a name that it is one of a symbol library: a resource type may have the same name as the root word.
+    pub(super) fn explain_symbol(&self, traversal: &Traversal, found: &mut [Diagnostic]) {
+        if found.is_empty() {
+            return;
+        }
         let root = Feature::SymbolLibraries.root_word();
         let is_local = || self.locals.iter().any(|(name, _)| *name == traversal.root);
         let Some(TraversalStep::Attr { name: label, .. }) = traversal.steps.first() else { return };
@@ -98,7 +98,7 @@ impl<'a> Evaluator<'a> {
         let Some(included) = self.context.symbols.and_then(|symbols| symbols.libraries.get(label)) else { return };
         let path = included.library.as_deref().map(|library| library.path.as_str()).unwrap_or_default();
         let location = &included.location;
-        for problem in self.diagnostics.iter_mut().skip(before) {
+        for problem in found {
             problem.detail.push_str(&eco_format!(
                 "\n\nThe expression was understood as a reference to the block {root} {label:?} at {location}, whose library is \
                  {path}."

@@ -12,14 +12,16 @@ const LONGEST_PREFIX: usize = 128;
 
 impl Evaluator<'_> {
     pub(super) fn template(&mut self, parts: &[Expr], expr: &Expr) -> Value {
-        let before = self.diagnostics.len();
+        let mut failed = false;
         let mut text = EcoString::new();
         let mut known = true;
         let mut marks = Marks::NONE;
         for part in parts {
-            let value = self.eval(part);
+            let (value, part_failed) = self.eval_checked(part);
+            failed |= part_failed;
             if value.is_null() {
                 self.report(diagnostics::null_in_template(part.span, expr.span), part);
+                failed = true;
                 continue;
             }
             marks = marks.union(value.marks());
@@ -31,16 +33,18 @@ impl Evaluator<'_> {
             match convert::convert(&value, &Type::string()) {
                 Ok(value) => {
                     // Once something is unknown only the text before it counts.
-                    if known && !self.errors_since(before) {
+                    if known && !failed {
                         let piece = value.as_str().map_or("", |s| s.as_str());
-                        if self.afford(piece.len(), expr.span) {
-                            text.push_str(piece);
+                        match self.afford(piece.len(), expr.span) {
+                            true => text.push_str(piece),
+                            false => failed = true,
                         }
                     }
                 }
                 Err(reason) => {
                     let diagnostic = diagnostics::not_text_in_template(&reason.to_string(), part.span, expr.span);
                     self.report(diagnostic, part);
+                    failed = true;
                 }
             }
         }
@@ -50,7 +54,7 @@ impl Evaluator<'_> {
             let refine = Value::unknown(Type::string()).refine().not_null();
             match text.as_str() {
                 "" => refine,
-                _ if self.errors_since(before) => refine,
+                _ if failed => refine,
                 text => refine.prefix(&text[..text.floor_char_boundary(LONGEST_PREFIX)]),
             }
             .done()

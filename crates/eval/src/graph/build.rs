@@ -1,5 +1,7 @@
 //! From a linked configuration to the graph of its objects.
 
+use std::borrow::Cow;
+
 use ecow::EcoString;
 use foldhash::{HashMap, HashMapExt};
 use yuba_addrs::{ProviderFunction, Reference, Subject};
@@ -18,8 +20,8 @@ use crate::tree::ModuleId;
 use crate::validate::provisioner;
 
 /// Positions of the objects of a module.
-#[derive(Default)]
-struct Index<'a> {
+#[derive(Clone, Default)]
+pub(super) struct Index<'a> {
     variables: HashMap<&'a str, u32>,
     locals: HashMap<&'a str, u32>,
     outputs: HashMap<&'a str, u32>,
@@ -31,27 +33,35 @@ struct Index<'a> {
 struct Builder<'a, 'e> {
     evaluation: &'e Evaluation<'a>,
     graph: RefGraph<'a>,
-    modules: Vec<Index<'a>>,
+    modules: Cow<'e, [Index<'a>]>,
 }
 
-/// The graph of all objects. Provider configurations that no resource uses have no part in it, but for those that are said
-/// to be used by something else.
-pub fn build<'a>(
-    evaluation: &Evaluation<'a>,
-    arguments: &CallArguments,
-    used: &[(ModuleId, ProviderKey)],
-) -> RefGraph<'a> {
-    let mut builder = Builder { evaluation, graph: RefGraph::default(), modules: Vec::new() };
+/// The graph of all objects, and the positions of the objects of each module. Provider configurations that no resource uses have
+/// no part in it.
+pub(super) fn build<'a>(evaluation: &Evaluation<'a>, arguments: &CallArguments) -> (RefGraph<'a>, Vec<Index<'a>>) {
+    let mut builder = Builder { evaluation, graph: RefGraph::default(), modules: Cow::Owned(Vec::new()) };
     for (id, _) in evaluation.tree().iter() {
         builder.add_module(id);
     }
-    for provider in used {
-        if let Some(at) = builder.graph.providers.get(provider) {
-            builder.graph.unused[*at as usize] = false;
-        }
-    }
     builder.connect_all(arguments);
     builder.connect_imports();
+    builder.connect_used(&vec![true; builder.graph.nodes.len()]);
+    (builder.graph, builder.modules.into_owned())
+}
+
+/// The same graph with a part for these provider configurations. `modules` are the positions of the objects of each module.
+pub(super) fn extend<'a>(
+    evaluation: &Evaluation<'a>,
+    graph: RefGraph<'a>,
+    modules: &[Index<'a>],
+    used: &[u32],
+) -> RefGraph<'a> {
+    let were_unused = graph.unused.clone();
+    let mut builder = Builder { evaluation, graph, modules: Cow::Borrowed(modules) };
+    for provider in used {
+        builder.graph.unused[*provider as usize] = false;
+    }
+    builder.connect_used(&were_unused);
     builder.graph
 }
 
@@ -115,7 +125,7 @@ impl<'a> Builder<'a, '_> {
                 }
             }
         }
-        self.modules.push(index);
+        self.modules.to_mut().push(index);
     }
 
     fn connect_all(&mut self, arguments: &CallArguments) {
@@ -182,16 +192,22 @@ impl<'a> Builder<'a, '_> {
                 Vertex::Close => {}
             }
         }
-        for at in 0..self.graph.nodes.len() as u32 {
-            let node = &self.graph.nodes[at as usize];
-            if let Vertex::Provider(provider) = node.vertex
-                && !self.graph.unused[at as usize]
-            {
-                let module = node.module;
-                let source = tree.provider_type(module, &provider.key.name);
-                if let Some(schemas) = source.and_then(|source| self.evaluation.provider_schema(&source)) {
-                    self.body(at, module, &provider.body, &schemas.provider.block);
-                }
+    }
+
+    /// Connects the provider configurations that are used with the objects that they refer to, of those at `candidates`. A
+    /// configuration that calls functions of another provider uses that one, too.
+    fn connect_used(&mut self, candidates: &[bool]) {
+        let tree = self.evaluation.tree();
+        let providers = (0..self.graph.nodes.len())
+            .filter(|at| candidates[*at] && matches!(self.graph.nodes[*at].vertex, Vertex::Provider(_)));
+        let mut waiting: Vec<usize> = providers.collect();
+        while let Some(next) = waiting.iter().position(|at| !self.graph.unused[*at]) {
+            let at = waiting.remove(next);
+            let node = &self.graph.nodes[at];
+            let (module, Vertex::Provider(provider)) = (node.module, node.vertex) else { continue };
+            let source = tree.provider_type(module, &provider.key.name);
+            if let Some(schemas) = source.and_then(|source| self.evaluation.provider_schema(&source)) {
+                self.body(at as u32, module, &provider.body, &schemas.provider.block);
             }
         }
     }

@@ -95,6 +95,7 @@ pub(super) fn secret_backend(kind: &str, span: Span) -> Diagnostic {
     );
     Diagnostic::new(&SECRET_IN_BACKEND, detail)
         .titled(eco_format!("Backend config contains {kind} values"))
+        .naming(kind)
         .hint("Set them in the environment variables that the backend reads.")
         .at(span)
 }
@@ -131,7 +132,7 @@ pub(super) fn secret(kind: &str, location: &str, span: Span) -> Diagnostic {
     let detail = eco_format!(
         "{kind} values, or values derived from them, cannot be used as {location}: it is displayed and stored in plain text."
     );
-    Diagnostic::new(&SECRET_STATIC_VALUE, detail).titled(eco_format!("{kind} value not allowed")).at(span)
+    Diagnostic::new(&SECRET_STATIC_VALUE, detail).titled(eco_format!("{kind} value not allowed")).naming(kind).at(span)
 }
 
 pub(super) fn unsuitable(location: &str, reason: &str, span: Span) -> Diagnostic {
@@ -145,6 +146,7 @@ pub(super) fn no_input(variable: &Variable) -> Diagnostic {
     );
     Diagnostic::new(&NO_STATIC_INPUT, detail)
         .titled(eco_format!("Failed to request input from user for variable var.{name}"))
+        .naming(name)
         .hint(eco_format!("Set it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_{name}."))
         .at(variable.span)
 }

@@ -189,9 +189,10 @@ pub(super) fn includes_itself(chain: &[(EcoString, EcoString)], span: Span) -> D
         let next = chain.get(at + 1).map_or(&start, |(path, _)| path);
         detail.push_str(&eco_format!("\n  - {path} includes {next} ({location})"));
     }
-    Diagnostic::new(&LIBRARY_INCLUDES_ITSELF, detail)
+    let problem = Diagnostic::new(&LIBRARY_INCLUDES_ITSELF, detail)
         .hint("Move the shared symbols to a library of their own.")
-        .at(span)
+        .at(span);
+    chain.iter().fold(problem, |problem, (path, location)| problem.about(path).about(location))
 }
 
 pub(super) fn too_deep(most: usize, span: Span) -> Diagnostic {
@@ -216,24 +217,28 @@ pub(super) fn not_installed(name: &str, source: &ModuleSource, purpose: Purpose,
         Purpose::Use | Purpose::Look => &LIBRARY_NOT_INSTALLED,
     };
     let source = without_secrets(&source.for_display());
-    Diagnostic::new(code, eco_format!("The {name} from {source} is not installed.")).hint(INSTALL).at(span)
+    Diagnostic::new(code, eco_format!("The {name} from {source} is not installed."))
+        .hint(INSTALL)
+        .about(name)
+        .about(source)
+        .at(span)
 }
 
 pub(super) fn cache_unreadable(name: &str, dir: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("The directory {dir}, where the {name} was installed, does not exist.");
-    Diagnostic::new(&LIBRARY_NOT_INSTALLED, detail).hint(INSTALL).at(span)
+    Diagnostic::new(&LIBRARY_NOT_INSTALLED, detail).hint(INSTALL).about(name).about(dir).at(span)
 }
 
 pub(super) fn source_changed(installed: &str, wanted: &str, span: Span) -> Diagnostic {
     let (installed, wanted) = (without_secrets(installed), without_secrets(wanted));
     let detail = eco_format!("The symbol library was installed from {installed:?}, but its source is now {wanted:?}.");
-    Diagnostic::new(&LIBRARY_SOURCE_CHANGED, detail).hint(INSTALL).at(span)
+    Diagnostic::new(&LIBRARY_SOURCE_CHANGED, detail).hint(INSTALL).about(installed).about(wanted).at(span)
 }
 
 pub(super) fn version_changed(installed: Option<&Version>, span: Span) -> Diagnostic {
     let installed = installed.map(|version| eco_format!(" {version}")).unwrap_or_default();
     let detail = eco_format!("The installed version{installed} does not meet the version constraint.");
-    Diagnostic::new(&LIBRARY_VERSION_CHANGED, detail).hint(INSTALL).at(span)
+    Diagnostic::new(&LIBRARY_VERSION_CHANGED, detail).hint(INSTALL).about(installed).at(span)
 }
 
 pub(super) fn leaves_package(name: &str, path: &str, package: &str, span: Span) -> Diagnostic {
@@ -241,12 +246,12 @@ pub(super) fn leaves_package(name: &str, path: &str, package: &str, span: Span) 
         "The path {path} of the {name} is outside of the package in {package}. A source that starts with \"./\" or \
          \"../\" must stay within the package of the block."
     );
-    Diagnostic::new(&LIBRARY_LEAVES_PACKAGE, detail).at(span)
+    Diagnostic::new(&LIBRARY_LEAVES_PACKAGE, detail).about(name).about(path).about(package).at(span)
 }
 
 pub(super) fn unreadable(label: &str, path: &str, reason: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("Failed to read the symbol library {label:?} at {path}: {reason}.");
-    Diagnostic::new(&LIBRARY_UNREADABLE, detail).at(span)
+    Diagnostic::new(&LIBRARY_UNREADABLE, detail).about(label).about(path).at(span)
 }
 
 /// A name that has no meaning in a library.
@@ -280,7 +285,12 @@ pub(super) fn undeclared<'a>(
     let hint = did_you_mean(name, known);
     let detail = eco_format!("There is no {what} named {name:?} in {owner}.");
     let title = eco_format!("Reference to undeclared {what}");
-    Diagnostic::new(&UNDECLARED_IN_LIBRARY, detail).titled(title).hint(hint.trim_start()).at(span)
+    Diagnostic::new(&UNDECLARED_IN_LIBRARY, detail)
+        .titled(title)
+        .naming(what)
+        .about(name)
+        .hint(hint.trim_start())
+        .at(span)
 }
 
 /// A library refers to a library that it does not include.

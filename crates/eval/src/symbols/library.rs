@@ -11,7 +11,7 @@ use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::{Type, Value};
 
 use super::names::{self, LibraryNames};
-use super::order::{Item, order, uses};
+use super::order::{Item, order, used_items};
 use super::types::LibraryTypes;
 use super::{KnownResults, Libraries, Library, LibraryFunction, LibraryParam, SymbolScope};
 use crate::expression::evaluate;
@@ -56,7 +56,7 @@ pub(super) fn link(
         };
         let Some(expr) = expr.cloned() else { continue };
         // An object that uses one with errors would only repeat them.
-        if !failed.is_empty() && uses(&expr, declared).iter().any(|(used, _)| failed.contains(used)) {
+        if !failed.is_empty() && used_items(&expr, declared).iter().any(|(used, _)| failed.contains(used)) {
             failed.insert(item);
             continue;
         }

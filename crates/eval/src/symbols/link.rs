@@ -346,7 +346,10 @@ impl Linking<'_> {
             found.extend(wrong);
         }
         let usable = !broken && !found.has_errors();
-        found.retain(|problem| self.linker.reported.insert(problem.key()));
+        // Modules may include the same library from different locations. Its diagnostics are reported the first time.
+        let reported = &mut self.linker.reported;
+        found.retain(|problem| !reported.contains(&problem.key()));
+        reported.extend(found.iter().map(yuba_syntax::Diagnostic::key));
         self.about_libraries.extend(found);
         let library = usable.then(|| Arc::new(library));
         match is_shared {

@@ -56,7 +56,7 @@ impl<'a> Search<'a> {
         self.done.insert(item.clone(), false);
         self.path.push(item.clone());
         if let Some((expr, _)) = self.declaration(&item) {
-            for (used, span) in uses(expr, self.declared) {
+            for (used, span) in used_items(expr, self.declared) {
                 with_stack(|| self.visit(used, Some(span)));
             }
         }
@@ -103,7 +103,7 @@ impl<'a> Search<'a> {
 }
 
 /// The values and functions of the library that an expression uses, with their locations.
-pub(super) fn uses(expr: &Expr, declared: &Declared) -> Vec<(Item, Span)> {
+pub(super) fn used_items(expr: &Expr, declared: &Declared) -> Vec<(Item, Span)> {
     let mut found = Vec::new();
     each_traversal(expr, &mut |traversal| {
         if traversal.root != "value" {

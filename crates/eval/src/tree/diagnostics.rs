@@ -160,12 +160,17 @@ pub(super) fn backend_ignored(path: &ModulePath, span: Span) -> Diagnostic {
         "Only the root module configures the backend. This block in {path} has no effect. It is allowed so that a \
          configuration can call a root module, for example to test it."
     );
-    Diagnostic::new(&BACKEND_IGNORED, detail).at(span)
+    Diagnostic::new(&BACKEND_IGNORED, detail).about(path).at(span)
 }
 
 pub(super) fn import_in_child(path: &ModulePath, span: Span) -> Diagnostic {
     let detail = eco_format!("Import blocks are allowed only in the root module, but this one is in {path}.");
     Diagnostic::new(&IMPORT_IN_CHILD_MODULE, detail).at(span)
+}
+
+/// A provider that is required with two names, or with one that a block does not use. `conflict` is the type of the other block.
+fn required_with_name(conflict: &str, provider: &ProviderSource, name: &str, detail: EcoString) -> Diagnostic {
+    Diagnostic::new(&DUPLICATE_REQUIRED_PROVIDER, detail).about(conflict).about(provider).about(name)
 }
 
 pub(super) fn required_twice(provider: &ProviderSource, name: &str, first: &str, span: Span) -> Diagnostic {
@@ -174,7 +179,7 @@ pub(super) fn required_twice(provider: &ProviderSource, name: &str, first: &str,
          once.",
         provider.for_display()
     );
-    Diagnostic::new(&DUPLICATE_REQUIRED_PROVIDER, detail).at(span)
+    required_with_name("required_providers", provider, name, detail).about(first).at(span)
 }
 
 pub(super) fn required_by_block(provider: &ProviderSource, name: &str, span: Span) -> Diagnostic {
@@ -183,7 +188,7 @@ pub(super) fn required_by_block(provider: &ProviderSource, name: &str, span: Spa
         provider.for_display(),
         provider.kind
     );
-    Diagnostic::new(&DUPLICATE_REQUIRED_PROVIDER, detail).hint("Use one name in both blocks.").at(span)
+    required_with_name("provider", provider, name, detail).hint("Use one name in both blocks.").at(span)
 }
 
 pub(super) fn required_by_resource(provider: &ProviderSource, address: &str, name: &str, span: Span) -> Diagnostic {
@@ -191,7 +196,8 @@ pub(super) fn required_by_resource(provider: &ProviderSource, address: &str, nam
         "The resource {address} implies the provider {}, whose local name in required_providers is {name:?}.",
         provider.for_display()
     );
-    Diagnostic::new(&DUPLICATE_REQUIRED_PROVIDER, detail)
+    required_with_name("resource", provider, name, detail)
+        .about(address)
         .hint(eco_format!(
             "Change the local name to match the resource type, or add \"provider = {name}\" to the resource."
         ))
@@ -205,7 +211,7 @@ pub(super) fn implied_name(name: &str, reason: &str, span: Span) -> Diagnostic {
 
 fn key_error(block_type: &str, detail: impl Into<EcoString>, span: Span) -> Diagnostic {
     let title = eco_format!("Invalid {block_type} provider configuration");
-    Diagnostic::new(&INVALID_PROVIDER_KEY, detail).titled(title).at(span)
+    Diagnostic::new(&INVALID_PROVIDER_KEY, detail).titled(title).naming(block_type).at(span)
 }
 
 pub(super) fn not_a_value(key: &ProviderKey, what: &str, declared: Option<&str>, span: Span) -> Diagnostic {
@@ -340,7 +346,8 @@ pub(super) fn same_for_each(block_type: &str, address: &str, span: Span) -> Diag
          -target={address}"
     );
     Diagnostic::new(&PROVIDER_FOR_EACH_MATCHES, detail)
-        .titled(eco_format!("Provider configuration for_each matches {block_type}"))
+        .titled(eco_format!("Provider configuration for_each matches {block_type}")).naming(block_type)
+        .about(address)
         .hint(eco_format!(
             "Let the for_each of the provider contain elements that the {block_type} no longer uses, until their objects are \
              destroyed."
@@ -358,6 +365,9 @@ pub(super) fn undefined_in_caller(
     let detail =
         eco_format!("The required_providers of {module} have no entry {name:?}. Yuba uses the provider {provider}.");
     Diagnostic::new(&UNDEFINED_PROVIDER, detail)
+        .about(name)
+        .about(module)
+        .about(&provider)
         .hint(eco_format!(
             "Add an entry {name:?} with source = {provider:?}, or another source, to its required_providers."
         ))
@@ -378,6 +388,10 @@ pub(super) fn not_passed_on(
          pass one to it."
     );
     Diagnostic::new(&PROVIDER_NOT_PASSED_ON, detail)
+        .about(module)
+        .about(&provider)
+        .about(name)
+        .about(parent)
         .hint(eco_format!("Add an entry for {name:?} to the \"providers\" argument of the module {call:?} block."))
         .at(span)
 }
@@ -416,6 +430,9 @@ pub(super) fn undefined_in_child(name: &str, module: &str, provider: &ProviderSo
     let detail =
         eco_format!("The required_providers of {module} have no entry {name:?}. Yuba uses the provider {provider}.");
     Diagnostic::new(&UNDEFINED_PROVIDER, detail)
+        .about(name)
+        .about(module)
+        .about(&provider)
         .hint(eco_format!("Add an entry {name:?} with source = {provider:?} to the required_providers of the module."))
         .at(span)
 }
@@ -486,6 +503,9 @@ pub(super) fn empty_block(
          a module expects from its caller:\n{entry}"
     );
     Diagnostic::new(&EMPTY_PROVIDER_BLOCK, detail)
+        .about(name)
+        .about(&source)
+        .about(configs.join(", "))
         .hint(eco_format!(
             "Remove the empty provider {name:?} blocks and add this entry to the required_providers block of {module}."
         ))

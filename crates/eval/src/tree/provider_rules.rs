@@ -29,7 +29,7 @@ pub(super) fn check(tree: &mut ConfigTree, sources: Option<&Sources>) -> Diagnos
 fn check_all(tree: &ConfigTree, sources: Option<&Sources>) -> (Diagnostics, BTreeMap<ModuleId, Diagnostics>) {
     let (mut problems, mut wrong_keys) = (Diagnostics::new(), BTreeMap::new());
     let certain = Certain::of(tree);
-    // Where, on the way to each module, something stands that forbids provider configurations in it.
+    // The location on the way to each module that forbids provider configurations in it.
     let mut forbidden: Vec<Option<Span>> = Vec::with_capacity(tree.len());
     let mut declared: Vec<Declared> = Vec::with_capacity(tree.len());
     for (id, node) in tree.iter() {
@@ -86,7 +86,7 @@ struct Declared {
     empty: BTreeMap<ProviderKey, Span>,
     /// `configuration_aliases`
     aliases: BTreeMap<ProviderKey, ProviderSource>,
-    /// Where `configuration_aliases` requires all instances of a configuration.
+    /// The location at which `configuration_aliases` requires all instances of a configuration.
     collections: BTreeMap<ProviderKey, Span>,
     /// `required_providers`
     required: BTreeMap<EcoString, ProviderSource>,
@@ -309,7 +309,7 @@ impl Rules<'_> {
         self.sources.map_or_else(|| "another file".into(), |sources| symbols::location(sources, span))
     }
 
-    /// Where `configuration_aliases` requires a configuration.
+    /// The location at which `configuration_aliases` requires a configuration.
     fn alias_span(&self, key: &ProviderKey) -> Option<Span> {
         self.node.module.requirements.alias(key).map(|alias| alias.span)
     }

@@ -2,7 +2,7 @@
 
 use ecow::{EcoString, eco_format};
 use yuba_config::variable::Variable;
-use yuba_syntax::diagnostic::{DeprecatedKind, DeprecatedUse, Extra};
+use yuba_syntax::diagnostic::{DeprecatedKind, DeprecatedUse};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span, TraversalStep};
 use yuba_value::{Deprecation, Mark, Value, View};
 
@@ -27,7 +27,7 @@ pub(crate) fn eval_named(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagno
     let mut found = Diagnostics::new();
     let mut value = value;
     if is_marked(&value) {
-        found.extend(uses(scope, &value, expr.span, Parts::Read));
+        found.extend(deprecated_uses(scope, &value, expr.span, Parts::Read));
         value = keep_unread(&value);
     }
     add_unseen(scope, expr, &mut found, Parts::Read);
@@ -35,7 +35,7 @@ pub(crate) fn eval_named(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagno
     (value, problems)
 }
 
-/// Where values are unknown yet, some marks get lost: of unknown instances, of an element whose key is unknown, and of
+/// Unknown values lose some marks: of unknown instances, of an element whose key is unknown, and of
 /// the choice of `try`. A probe of the expression and the names in it finds them.
 pub(crate) fn add_hidden(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics) {
     add_unseen(scope, expr, found, Parts::All);
@@ -48,7 +48,7 @@ fn add_unseen(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics, par
     for probe in scope.probes() {
         let (value, _) = probe.eval(expr);
         if is_marked(&value) {
-            add_new(found, uses(scope, &value, expr.span, parts));
+            add_new(found, deprecated_uses(scope, &value, expr.span, parts));
         }
     }
     if !found.is_empty() {
@@ -111,7 +111,7 @@ pub(crate) fn extract(scope: &ModuleScope<'_>, value: &Value, span: Span) -> (Va
     if !is_marked(value) {
         return (value.clone(), Diagnostics::new());
     }
-    (remove_deprecations(value), uses(scope, value, span, Parts::All))
+    (remove_deprecations(value), deprecated_uses(scope, value, span, Parts::All))
 }
 
 fn is_marked(value: &Value) -> bool {
@@ -127,7 +127,7 @@ enum Parts {
 }
 
 /// Reports the deprecated objects that a value comes from.
-fn uses(scope: &ModuleScope<'_>, value: &Value, span: Span, parts: Parts) -> Diagnostics {
+fn deprecated_uses(scope: &ModuleScope<'_>, value: &Value, span: Span, parts: Parts) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let tree = scope.evaluation().tree();
     let mut seen = Vec::new();
@@ -165,7 +165,7 @@ pub(crate) fn used_in(
         remote: deprecated.remote,
         fixable_here: is_local(tree, module),
     };
-    Diagnostic { extra: Some(Box::new(Extra { deprecation: Some(deprecation), ..Extra::default() })), ..problem }
+    problem.of_use(deprecation)
 }
 
 /// Says with a message that a variable which `module` declares is set, and whether the module that sets it can be changed here.
@@ -190,7 +190,7 @@ pub(crate) fn variable_set(
         remote: !is_local(tree, module),
         fixable_here: is_local(tree, node.parent.unwrap_or(module)),
     };
-    Diagnostic { extra: Some(Box::new(Extra { deprecation: Some(deprecation), ..Extra::default() })), ..problem }
+    problem.of_use(deprecation)
 }
 
 /// Whether all calls on the way to a module have local sources.

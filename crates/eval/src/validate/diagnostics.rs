@@ -384,7 +384,7 @@ pub(crate) fn invalid_terraform_attribute(object: &str, name: &str) -> Diagnosti
         ),
     };
     let title = eco_format!("Invalid \"{object}\" attribute");
-    Diagnostic::new(&INVALID_TERRAFORM_ATTRIBUTE, detail).titled(title).hint(hint)
+    Diagnostic::new(&INVALID_TERRAFORM_ATTRIBUTE, detail).titled(title).naming(object).hint(hint)
 }
 
 pub(crate) fn unknown_function_provider(name: &str, span: Option<Span>) -> Diagnostic {
@@ -416,6 +416,7 @@ pub(crate) fn missing_passed_provider(config: &AbsProviderConfig) -> Diagnostic 
     );
     Diagnostic::new(&MISSING_PASSED_PROVIDER, detail)
         .titled(eco_format!("missing provider {config}"))
+        .naming(config)
         .hint("Add a provider block, or an entry in required_providers.")
 }
 
@@ -448,6 +449,7 @@ pub(crate) fn cycle(names: &[EcoString], chain: &str) -> Diagnostic {
     let detail = eco_format!("These objects depend on each other:\n{chain}");
     Diagnostic::new(&DEPENDENCY_CYCLE, detail)
         .titled(eco_format!("Cycle: {}", names.join(", ")))
+        .naming(names.join(", "))
         .hint("To break the cycle, remove one of these references.")
 }
 
@@ -501,7 +503,7 @@ pub(crate) fn redundant_ignore_changes(name: &str, span: Span) -> Diagnostic {
     let detail = eco_format!(
         "ignore_changes applies to arguments of the configuration, but only the provider sets the attribute {name}."
     );
-    Diagnostic::new(&REDUNDANT_IGNORE_CHANGES, detail).hint("Remove it from ignore_changes.").at(span)
+    Diagnostic::new(&REDUNDANT_IGNORE_CHANGES, detail).hint("Remove it from ignore_changes.").about(name).at(span)
 }
 
 pub(crate) fn undeclared_trigger(address: &str, trigger: &str, span: Span) -> Diagnostic {
@@ -524,7 +526,7 @@ pub(crate) fn invalid_provider_instance_key(reason: &str, span: Span) -> Diagnos
 pub(crate) fn invalid_import(argument: &str, reason: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("This value cannot be used for the argument {argument:?} of an import block: {reason}.");
     let title = eco_format!("Invalid import {argument} argument");
-    Diagnostic::new(&INVALID_IMPORT_ARGUMENT, detail).titled(title).at(span)
+    Diagnostic::new(&INVALID_IMPORT_ARGUMENT, detail).titled(title).naming(argument).at(span)
 }
 
 pub(crate) fn no_identity(kind: &str, span: Span) -> Diagnostic {
@@ -620,6 +622,7 @@ pub(crate) fn secret_message(kind: &str, severity: Severity, span: Span) -> Diag
     };
     Diagnostic::new(&SECRET_IN_ERROR_MESSAGE, detail)
         .titled(eco_format!("Error message refers to {kind} values"))
+        .naming(kind)
         .with_severity(severity)
         .hint(hint)
         .at(span)
@@ -641,7 +644,7 @@ pub(crate) fn ephemeral_argument(variable: &Variable, span: Span) -> Diagnostic 
 /// The title is the text of the deprecation RFC, the detail is the author's message.
 pub(crate) fn deprecated_variable(variable: &Variable, message: &str, span: Span) -> Diagnostic {
     let title = eco_format!("The variable {:?} is marked as deprecated by module author.", variable.name);
-    Diagnostic::new(&DEPRECATED_VARIABLE, message).titled(title).at(span)
+    Diagnostic::new(&DEPRECATED_VARIABLE, message).titled(title).naming(&variable.name).at(span)
 }
 
 /// The text of the deprecation RFC.
@@ -654,7 +657,7 @@ pub(crate) fn deprecated_value(attribute: &str, source: &str, message: &str, spa
         "" => detail.push('.'),
         message => detail.push_str(&eco_format!(" with the following message:\n\n{message}")),
     }
-    Diagnostic::new(&DEPRECATED_VALUE, detail).at(span)
+    Diagnostic::new(&DEPRECATED_VALUE, detail).about(attribute).at(span)
 }
 
 pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str, given: GivenBy) -> Diagnostic {
@@ -672,7 +675,7 @@ pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str, given
         }
         GivenBy::Answer => variable.span,
     };
-    Diagnostic::new(&DEPRECATED_ROOT_VARIABLE, detail).at(at)
+    Diagnostic::new(&DEPRECATED_ROOT_VARIABLE, detail).about(name).at(at)
 }
 
 // Outputs.

@@ -1,5 +1,7 @@
 //! Resources and provider configurations.
 
+use std::collections::HashSet;
+
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsProviderConfig, InstanceKey, ProviderSource, Reference, ResourceMode, Subject};
 use yuba_config::check::own_resource_problems;
@@ -9,7 +11,7 @@ use yuba_config::resource::{
 };
 use yuba_provider::{Answer, BlockSchema, ConfigurationOf, Problem, ProviderSchema, Providers, builtin};
 use yuba_syntax::suggestion::did_you_mean;
-use yuba_syntax::{BodySchema, Diagnostic, Diagnostics, Expr, Traversal, TraversalStep};
+use yuba_syntax::{BodySchema, Diagnostic, DiagnosticKey, Diagnostics, Expr, Traversal, TraversalStep};
 use yuba_value::{Type, Value, convert};
 
 use super::{body, deprecation, diagnostics, provisioner, repetition, rules, traversal};
@@ -355,9 +357,7 @@ pub(super) fn extend_with_provider(
 ) {
     let mut found = half.first.problems;
     found.extend(answer.into_iter().map(|problem| problem.in_body(&provider.body, Some(&half.address))));
-    for problem in found {
-        if !problems.iter().any(|known| known.is_same_as(&problem)) {
-            problems.push(problem);
-        }
-    }
+    let known: HashSet<DiagnosticKey> = problems.iter().map(Diagnostic::key).collect();
+    found.retain(|problem| !known.contains(&problem.key()));
+    problems.extend(found);
 }

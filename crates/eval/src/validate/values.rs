@@ -19,7 +19,7 @@ pub async fn check_values(
     values: &BTreeMap<EcoString, Value>,
 ) -> Result<Diagnostics, Diagnostics> {
     let evaluation = Evaluation::new(tree, env.eval, EvalMode::Values(values));
-    let References { arguments, invalid_arguments, graph } = env.references;
+    let References { arguments, invalid_arguments, graph, .. } = env.references;
     let mut problems = invalid_arguments.clone();
     if problems.has_errors() {
         return Err(problems);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use yuba_net::Secret;
-use yuba_net::google::{self, CLOUD_PLATFORM, GoogleSettings, ReadFile, TokenSource};
+use yuba_net::google::{self, CLOUD_PLATFORM, GoogleSettings, GoogleTokenSource, ReadFile};
 use yuba_net::http::{Request, Response, Url, shown};
 
 use super::address::Address;
@@ -100,7 +100,7 @@ struct Bucket<'f> {
     name: String,
     endpoint: String,
     /// None for an emulator.
-    source: Option<TokenSource>,
+    source: Option<GoogleTokenSource>,
 }
 
 impl<'f> Bucket<'f> {

@@ -11,7 +11,7 @@ use super::diagnostics;
 use super::local_mirror::LocalMirror;
 use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
-use super::registry::{Registry, Signing};
+use super::registry::{ProviderRegistry, Signing};
 use super::source::{PackageSource, PackageSources, Pattern, Rule};
 use crate::cli_config::{CliConfig, InstallationMethod, Location, TrustedHashes};
 
@@ -38,8 +38,8 @@ impl Means {
     }
 
     /// Registries.
-    pub fn registry(&self) -> Registry {
-        Registry::new(self.services.clone(), self.signing, self.retries)
+    pub fn registry(&self) -> ProviderRegistry {
+        ProviderRegistry::new(self.services.clone(), self.signing, self.retries)
     }
 
     /// A network mirror, or why there cannot be one.
@@ -71,7 +71,9 @@ fn explicit(means: &Means, methods: &[InstallationMethod], environment: &Environ
     for method in methods {
         let retries = method.download_retries.or(means.retries);
         let source = match &method.location {
-            Location::Direct => PackageSource::Registry(Registry::new(means.services.clone(), means.signing, retries)),
+            Location::Direct => {
+                PackageSource::Registry(ProviderRegistry::new(means.services.clone(), means.signing, retries))
+            }
             Location::FilesystemMirror(path) => PackageSource::Local(LocalMirror::new(path.clone())),
             Location::NetworkMirror(url) => {
                 match NetworkMirror::new(url, means.services.clone(), method.trusted_hashes, retries) {

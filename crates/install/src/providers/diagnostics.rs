@@ -219,7 +219,7 @@ pub fn implied(provider: &ProviderSource, span: Span) -> Diagnostic {
         provider.for_display()
     );
     let hint = "Declare the provider in required_providers with its source, correct the type, or set the argument \"provider\".";
-    Diagnostic::new(&PROVIDER_IMPLIED, detail).hint(hint).at(span)
+    Diagnostic::new(&PROVIDER_IMPLIED, detail).hint(hint).about(provider).at(span)
 }
 
 /// Warnings that a registry returned.

@@ -18,7 +18,7 @@ use super::hash;
 use super::local_mirror::LocalMirror;
 use super::package;
 use super::platform::Platform;
-use super::registry::Registry;
+use super::registry::ProviderRegistry;
 use super::source::PackageContent;
 use super::staging::Staging;
 use crate::archive::{self, Limits};
@@ -31,7 +31,7 @@ pub struct MirrorRequest<'a> {
     /// Previous selections: they take precedence.
     pub locks: &'a LockFile,
     /// From where.
-    pub registry: &'a Registry,
+    pub registry: &'a ProviderRegistry,
     /// For the packages.
     pub client: &'a HttpClient,
     /// For which platforms.

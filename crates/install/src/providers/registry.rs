@@ -24,7 +24,7 @@ const MAX_SIGNED: u64 = 4 << 20;
 
 /// Registries.
 #[derive(Clone)]
-pub struct Registry {
+pub struct ProviderRegistry {
     services: Arc<Services>,
     signing: Signing,
     retries: Option<u32>,
@@ -65,10 +65,10 @@ struct Listing {
     warnings: Vec<String>,
 }
 
-impl Registry {
+impl ProviderRegistry {
     /// Registries, found by the services of hosts.
-    pub fn new(services: Arc<Services>, signing: Signing, retries: Option<u32>) -> Registry {
-        Registry { services, signing, retries, known: Arc::default() }
+    pub fn new(services: Arc<Services>, signing: Signing, retries: Option<u32>) -> ProviderRegistry {
+        ProviderRegistry { services, signing, retries, known: Arc::default() }
     }
 
     /// All versions of a provider.

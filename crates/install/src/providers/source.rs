@@ -15,7 +15,7 @@ use super::local_mirror::LocalMirror;
 use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
 use super::platform::Platform;
-use super::registry::Registry;
+use super::registry::ProviderRegistry;
 use crate::oci::{Descriptor, Repository};
 
 /// A source of provider packages.
@@ -25,7 +25,7 @@ pub enum PackageSource {
     /// A host that speaks the mirror protocol.
     Network(NetworkMirror),
     /// The registry that a provider names.
-    Registry(Registry),
+    Registry(ProviderRegistry),
     /// Container registries.
     Oci(OciMirror),
 }

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value as Json, json};
 use yuba_testkit::{Asked, Host, Reply};
 
-use super::{CLOUD_PLATFORM, GoogleSettings, Impersonate, ReadFile, TokenSource, find, path_or_content};
+use super::{CLOUD_PLATFORM, GoogleSettings, GoogleTokenSource, Impersonate, ReadFile, find, path_or_content};
 use crate::http::{HttpClient, HttpSettings, Url};
 use crate::{Environment, Secret};
 
@@ -42,7 +42,7 @@ fn settings(credentials: Option<&Json>) -> GoogleSettings {
     GoogleSettings { credentials, scopes: vec![STORAGE, CLOUD_PLATFORM], ..GoogleSettings::default() }
 }
 
-fn source(credentials: &Json) -> TokenSource {
+fn source(credentials: &Json) -> GoogleTokenSource {
     let found = find(&settings(Some(credentials)), &Environment::default(), &client(), no_files());
     found.expect("the credentials are complete")
 }

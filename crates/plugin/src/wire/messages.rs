@@ -1,4 +1,5 @@
-//! Messages that are the same in both protocols, as a table: number, kind and name of every field.
+//! The calls of a provider, and the messages that are the same in both protocols, as tables. A row of a message has the number, kind
+//! and name of every field.
 //!
 //! Schemas of single types are stored as bytes, so that only the needed ones are decoded. Fields that only one of the
 //! protocols has are simply missing in the other.
@@ -8,6 +9,8 @@
 use std::collections::BTreeMap;
 
 use prost::bytes::Bytes;
+
+use super::{Call, Protocol};
 
 /// Each field becomes an attributed field of a struct: `text`, `bytes`, `flag`, `int`, `one` message or none, `many`
 /// messages, `named` messages by name, `choice` of an enumeration; with `maybe` its absence is significant.
@@ -259,4 +262,70 @@ pub enum StdioChannel {
     Invalid = 0,
     Stdout = 1,
     Stderr = 2,
+}
+
+/// A row: what it does, its name here, its name in protocol 5 and 6 (or its path in both), request and response.
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident $v5:literal $v6:literal $request:ident -> $response:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+        impl Call for $name {
+            type Request = $request;
+            type Response = $response;
+            fn path(protocol: Protocol) -> &'static str {
+                match protocol {
+                    Protocol::V5 => concat!("/tfplugin5.Provider/", $v5),
+                    Protocol::V6 => concat!("/tfplugin6.Provider/", $v6),
+                }
+            }
+        }
+    )*};
+}
+
+calls! {
+    /// Names of everything it has, without schemas.
+    GetMetadata "GetMetadata" "GetMetadata" Empty -> MetadataResponse;
+    /// Schemas of everything it has.
+    GetSchema "GetSchema" "GetProviderSchema" Empty -> SchemaResponse;
+    /// Schemas of identities.
+    GetIdentitySchemas "GetResourceIdentitySchemas" "GetResourceIdentitySchemas" Empty -> IdentitySchemasResponse;
+    /// Functions it has.
+    GetFunctions "GetFunctions" "GetFunctions" Empty -> FunctionsResponse;
+    /// Whether the provider configuration is valid.
+    ValidateProvider "PrepareProviderConfig" "ValidateProviderConfig" ValidateProviderRequest -> ValidateProviderResponse;
+    /// Whether the configuration of a managed resource is valid.
+    ValidateResource "ValidateResourceTypeConfig" "ValidateResourceConfig" ValidateRequest -> ProblemsResponse;
+    /// Whether the configuration of a data resource is valid.
+    ValidateData "ValidateDataSourceConfig" "ValidateDataResourceConfig" ValidateRequest -> ProblemsResponse;
+    /// Whether the configuration of an ephemeral resource is valid.
+    ValidateEphemeral "ValidateEphemeralResourceConfig" "ValidateEphemeralResourceConfig" ValidateRequest -> ProblemsResponse;
+    /// Makes it ready.
+    Configure "Configure" "ConfigureProvider" ConfigureRequest -> ProblemsResponse;
+    /// A stored object by the current schema.
+    UpgradeState "UpgradeResourceState" "UpgradeResourceState" UpgradeStateRequest -> UpgradeStateResponse;
+    /// A stored identity by the current schema.
+    UpgradeIdentity "UpgradeResourceIdentity" "UpgradeResourceIdentity" UpgradeIdentityRequest -> UpgradeIdentityResponse;
+    /// The refreshed object.
+    Read "ReadResource" "ReadResource" ReadRequest -> ReadResponse;
+    /// The planned change.
+    Plan "PlanResourceChange" "PlanResourceChange" PlanRequest -> PlanResponse;
+    /// Makes a change.
+    Apply "ApplyResourceChange" "ApplyResourceChange" ApplyRequest -> ApplyResponse;
+    /// Finds objects that exist.
+    Import "ImportResourceState" "ImportResourceState" ImportRequest -> ImportResponse;
+    /// An object of another type as one of a type of this provider.
+    MoveState "MoveResourceState" "MoveResourceState" MoveStateRequest -> MoveStateResponse;
+    /// Reads a data resource.
+    ReadData "ReadDataSource" "ReadDataSource" ReadDataRequest -> ReadDataResponse;
+    /// Opens an ephemeral resource.
+    OpenEphemeral "OpenEphemeralResource" "OpenEphemeralResource" OpenEphemeralRequest -> OpenEphemeralResponse;
+    /// Renews an ephemeral resource.
+    RenewEphemeral "RenewEphemeralResource" "RenewEphemeralResource" RenewEphemeralRequest -> RenewEphemeralResponse;
+    /// Closes an ephemeral resource.
+    CloseEphemeral "CloseEphemeralResource" "CloseEphemeralResource" CloseEphemeralRequest -> ProblemsResponse;
+    /// Calls a function.
+    CallFunction "CallFunction" "CallFunction" CallFunctionRequest -> CallFunctionResponse;
+    /// Asks it to finish its operations.
+    Stop "Stop" "StopProvider" Empty -> StopResponse;
 }

@@ -84,7 +84,7 @@ fn kind(backend: &str) -> &str {
     if backend == "_local" { "local" } else { backend }
 }
 
-/// How the sensitive outputs of another state arrive here.
+/// Treatment of the sensitive outputs of another state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SensitiveOutputs {
     Sensitive,

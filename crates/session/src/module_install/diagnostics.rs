@@ -118,7 +118,11 @@ pub(super) fn invalid_version(module: &RegistryModule, wanted: &Wanted<'_>, vers
         module.for_registry(),
         module.host,
     );
-    Diagnostic::new(&MODULE_VERSION_IGNORED, detail).at(wanted.span)
+    Diagnostic::new(&MODULE_VERSION_IGNORED, detail)
+        .about(module.for_registry())
+        .about(&module.host)
+        .about(version)
+        .at(wanted.span)
 }
 
 pub(super) fn no_versions(module: &RegistryModule, wanted: &Wanted<'_>) -> Diagnostic {

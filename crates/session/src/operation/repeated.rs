@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use ecow::EcoString;
 use yuba_engine::targets::Targets;
 use yuba_plan::{Mode, Plan};
-use yuba_syntax::{Diagnostic, Diagnostics, Span};
+use yuba_syntax::{DeprecatedUse, Diagnostic, Diagnostics, Span};
 
-/// Warnings about uses of deprecated objects that were reported, by message and location.
+/// Uses of deprecated objects that were reported, with their locations.
 #[derive(Default)]
-pub(crate) struct ReportedUses(HashSet<(EcoString, Option<Span>)>);
+pub(crate) struct ReportedUses(HashSet<(DeprecatedUse, Option<Span>)>);
 
 impl ReportedUses {
     /// The uses among these diagnostics.
@@ -24,8 +23,8 @@ impl ReportedUses {
 }
 
 /// The use of a deprecated object that a diagnostic is about.
-fn use_of(problem: &Diagnostic) -> Option<(EcoString, Option<Span>)> {
-    problem.deprecation().map(|_| (problem.explanation(), problem.subject))
+fn use_of(problem: &Diagnostic) -> Option<(DeprecatedUse, Option<Span>)> {
+    problem.deprecation().map(|used| (used.clone(), problem.subject))
 }
 
 /// Drops results of checks that applying a plan reports again. With -refresh-only it repeats failed assertions only.

@@ -58,18 +58,23 @@ pub(super) fn missing_provider(key: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("The test file has neither a provider block nor a mock_provider block for {key}.");
     Diagnostic::new(&TEST_PROVIDER_NOT_DEFINED, detail)
         .titled(eco_format!("Missing provider definition for {key}"))
+        .naming(key)
         .at(span)
 }
 
 pub(super) fn module_not_found(module: &ModulePath, span: Span) -> Diagnostic {
     let detail = eco_format!("The tested configuration does not call {module}, so it cannot be overridden.");
-    Diagnostic::new(&OVERRIDDEN_MODULE_NOT_FOUND, detail).titled(eco_format!("Module not found: {module}")).at(span)
+    Diagnostic::new(&OVERRIDDEN_MODULE_NOT_FOUND, detail)
+        .titled(eco_format!("Module not found: {module}"))
+        .naming(module)
+        .at(span)
 }
 
 pub(super) fn resource_not_found(resource: &ConfigResource, span: Span) -> Diagnostic {
     let detail = eco_format!("The tested configuration does not declare {resource}, so it cannot be overridden.");
     Diagnostic::new(&OVERRIDDEN_RESOURCE_NOT_FOUND, detail)
         .titled(eco_format!("Resource not found: {resource}"))
+        .naming(resource)
         .at(span)
 }
 
@@ -82,18 +87,24 @@ pub(super) fn wrong_override(mode: ResourceMode, target: &ConfigResource, span: 
     let detail = eco_format!("{target} is declared with a {other} block, which {block} does not override.");
     Diagnostic::new(&OVERRIDE_OF_OTHER_MODE, detail)
         .titled(eco_format!("Unsupported `{other}` target in `{block}` block"))
+        .naming(other)
+        .naming(block)
         .at(span)
 }
 
 pub(super) fn output_not_found(name: &str, module: &ModulePath, span: Span) -> Diagnostic {
     let detail = eco_format!("{module} does not declare the output {name:?}. Ignoring the value for it.");
-    Diagnostic::new(&OVERRIDDEN_OUTPUT_NOT_FOUND, detail).titled(eco_format!("Output not found: {name}")).at(span)
+    Diagnostic::new(&OVERRIDDEN_OUTPUT_NOT_FOUND, detail)
+        .titled(eco_format!("Output not found: {name}"))
+        .naming(name)
+        .about(module)
+        .at(span)
 }
 
 pub(super) fn overridden_twice(block: &str, target: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("The run overrides {target} too. Ignoring this block for the run.");
     let title = eco_format!("Multiple `{block}` blocks for the same address");
-    Diagnostic::new(&OVERRIDDEN_TWICE, detail).titled(title).at(span)
+    Diagnostic::new(&OVERRIDDEN_TWICE, detail).titled(title).naming(block).about(target).at(span)
 }
 
 pub(super) fn replace_while_refreshing() -> Diagnostic {

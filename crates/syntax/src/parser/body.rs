@@ -201,12 +201,14 @@ impl Parser<'_> {
             self.depth -= 1;
             return Some(body);
         }
-        let before = self.mistakes;
+        let outside = std::mem::take(&mut self.diags);
         let body = self.single_argument();
+        let inside = std::mem::replace(&mut self.diags, outside);
         let end = self.peek();
-        let after_body = self.mistakes;
+        // Errors about the block as a whole come before errors inside it.
         match end.kind {
             K::CloseBrace => {
+                self.diags.extend(inside);
                 self.read();
                 return body;
             }
@@ -216,8 +218,7 @@ impl Parser<'_> {
             }
             _ => self.report_first(|| diagnostics::invalid_single_line_block(end.kind, end.span)),
         }
-        // Errors about the block as a whole come before errors inside it.
-        self.diags.rotate(before, after_body);
+        self.diags.extend(inside);
         self.recover(K::CloseBrace);
         body
     }

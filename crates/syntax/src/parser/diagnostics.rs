@@ -495,6 +495,7 @@ pub(super) fn invalid_for_directive(at: Span, problem: ForProblem) -> Diagnostic
 pub(super) fn extra_in_directive(at: Span, context: Span, keyword: &str) -> Diagnostic {
     Diagnostic::new(&EXTRA_IN_DIRECTIVE, "The closing brace of the directive is required here.")
         .titled(eco_format!("Extra characters in {keyword} marker"))
+        .naming(keyword)
         .at(at)
         .within(context)
 }
@@ -528,6 +529,7 @@ pub(super) fn unmatched_directive(at: Span, keyword: &str, problem: DirectivePro
     };
     Diagnostic::new(&UNMATCHED_DIRECTIVE, eco_format!("\"{keyword}\" is not allowed here: {reason}."))
         .titled(eco_format!("Unexpected {keyword} directive"))
+        .naming(keyword)
         .at(at)
 }
 

@@ -103,7 +103,7 @@ mod tests {
     fn halves_give_the_whole_file() {
         check(&blocks(""), true);
         check(&blocks("# comment\n"), false);
-        // What looks like the end of a block is part of a heredoc, a comment or a list of arguments.
+        // A line that looks like the end of a block is part of a heredoc, a comment or a list of arguments.
         check(&format!("locals {{\n  a = <<EOT\n{}EOT\n}}\n", blocks("")), true);
         check(&format!("/*\n{}*/\n", blocks("")), true);
         check(&format!("a = 1\n{}b = 2\na = 3\n", blocks("")), true);

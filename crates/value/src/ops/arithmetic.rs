@@ -3,35 +3,35 @@
 use crate::unknown::{Bound, Range};
 use crate::{Number, Type, Value};
 
-use super::{OpError, Result, check, unmark2};
+use super::{OpError, OpResult, check, unmark2};
 
 /// `a + b`
-pub fn add(a: &Value, b: &Value) -> Result {
+pub fn add(a: &Value, b: &Value) -> OpResult {
     binary(a, b, Number::add, "infinity cannot be added to its opposite")
 }
 
 /// `a - b`
-pub fn sub(a: &Value, b: &Value) -> Result {
+pub fn sub(a: &Value, b: &Value) -> OpResult {
     binary(a, b, Number::sub, "infinity cannot be subtracted from itself")
 }
 
 /// `a * b`
-pub fn mul(a: &Value, b: &Value) -> Result {
+pub fn mul(a: &Value, b: &Value) -> OpResult {
     binary(a, b, Number::mul, "zero cannot be multiplied by infinity")
 }
 
 /// `a / b`; a number divided by zero is infinite.
-pub fn div(a: &Value, b: &Value) -> Result {
+pub fn div(a: &Value, b: &Value) -> OpResult {
     unbounded(a, b, Number::div, "zero cannot be divided by zero, nor infinity by infinity")
 }
 
 /// `a % b`, with the sign of `a`.
-pub fn rem(a: &Value, b: &Value) -> Result {
+pub fn rem(a: &Value, b: &Value) -> OpResult {
     unbounded(a, b, Number::rem, "there is no remainder with infinity")
 }
 
 /// `-a`
-pub fn neg(a: &Value) -> Result {
+pub fn neg(a: &Value) -> OpResult {
     check(&[a], &Type::number(), "number")?;
     let result = match a.as_number() {
         Some(number) => Value::number(number.neg()),
@@ -41,7 +41,7 @@ pub fn neg(a: &Value) -> Result {
 }
 
 /// `|a|`
-pub fn absolute(a: &Value) -> Result {
+pub fn absolute(a: &Value) -> OpResult {
     check(&[a], &Type::number(), "number")?;
     let result = match a.as_number() {
         Some(number) => Value::number(number.abs()),
@@ -56,7 +56,7 @@ fn unknown_number() -> Value {
     Value::unknown(Type::number()).refine_not_null()
 }
 
-fn unbounded(a: &Value, b: &Value, operation: Operation, not_a_number: &'static str) -> Result {
+fn unbounded(a: &Value, b: &Value, operation: Operation, not_a_number: &'static str) -> OpResult {
     check(&[a, b], &Type::number(), "number")?;
     let result = match (a.as_number(), b.as_number()) {
         (Some(x), Some(y)) => Value::number(operation(x, y).ok_or(OpError::NotANumber(not_a_number))?),
@@ -65,7 +65,7 @@ fn unbounded(a: &Value, b: &Value, operation: Operation, not_a_number: &'static 
     Ok(result.with_marks(&unmark2(a, b)))
 }
 
-fn binary(a: &Value, b: &Value, operation: Operation, not_a_number: &'static str) -> Result {
+fn binary(a: &Value, b: &Value, operation: Operation, not_a_number: &'static str) -> OpResult {
     let known = check(&[a, b], &Type::number(), "number")?;
     let result = unbounded(a, b, operation, not_a_number)?;
     if known || a.ty().is_dynamic() || b.ty().is_dynamic() {

@@ -4,14 +4,14 @@ use crate::unknown::Bound;
 use crate::value::normalize;
 use crate::{Number, Type, TypeKind, Value, View, set};
 
-use super::{OpError, Result, unknown_bool, unmark2};
+use super::{OpError, OpResult, unknown_bool, unmark2};
 
 /// `coll[key]` of a list, tuple or map. The key must have the right type already: a number or a string.
-pub fn index(coll: &Value, key: &Value) -> Result {
+pub fn index(coll: &Value, key: &Value) -> OpResult {
     Ok(element(coll, key)?.with_marks(&unmark2(coll, key)))
 }
 
-fn element(coll: &Value, key: &Value) -> Result {
+fn element(coll: &Value, key: &Value) -> OpResult {
     if coll.is_null() {
         return Err(OpError::Null { operand: 0 });
     }
@@ -43,7 +43,7 @@ fn element(coll: &Value, key: &Value) -> Result {
 }
 
 /// The position a known number stands for; too large ones are just beyond the end.
-fn position(key: &Value) -> Result<usize> {
+fn position(key: &Value) -> OpResult<usize> {
     let number = key.as_number().ok_or(OpError::InvalidKey)?;
     let position = number.to_i64().ok_or(OpError::InvalidKey)?;
     usize::try_from(position).map_err(|_| OpError::InvalidKey)
@@ -91,7 +91,7 @@ fn has_key(coll: &Value, key: &Value, wanted: &Type) -> Option<bool> {
 }
 
 /// `obj.name` of an object.
-pub fn get_attr(obj: &Value, name: &str) -> Result {
+pub fn get_attr(obj: &Value, name: &str) -> OpResult {
     if obj.is_null() {
         return Err(OpError::Null { operand: 0 });
     }
@@ -112,7 +112,7 @@ pub fn get_attr(obj: &Value, name: &str) -> Result {
 
 /// The number of elements of a list, set, map or tuple, or of attributes of an object. The number of elements of a
 /// set is known only when it cannot shrink by unknown elements turning out to be the same.
-pub fn length(coll: &Value) -> Result {
+pub fn length(coll: &Value) -> OpResult {
     let count = |n: usize| Value::int(i64::try_from(n).unwrap_or(i64::MAX));
     if coll.is_null() {
         return Err(OpError::Null { operand: 0 });
@@ -141,7 +141,7 @@ pub fn length(coll: &Value) -> Result {
 }
 
 /// Whether a set has an element.
-pub fn has_element(coll: &Value, element: &Value) -> Result {
+pub fn has_element(coll: &Value, element: &Value) -> OpResult {
     if coll.is_null() {
         return Err(OpError::Null { operand: 0 });
     }

@@ -19,7 +19,7 @@ const MOST: usize = 200;
 
 /// The scope of an expression.
 #[derive(Clone)]
-pub(super) struct Place<'a> {
+pub(super) struct Site<'a> {
     /// The module.
     pub(super) module: ModuleId,
     /// The instance of the module. Calls without a key stand for all instances.
@@ -55,7 +55,7 @@ impl<'a> Walk<'_, 'a> {
     pub(super) fn expression(
         &mut self,
         expr: &Expr,
-        place: &Place<'a>,
+        site: &Site<'a>,
         secrecy: Secrecy,
         iterators: &[EcoString],
     ) -> Expression {
@@ -63,7 +63,7 @@ impl<'a> Walk<'_, 'a> {
         each_traversal(expr, &mut |traversal| traversals.push(traversal));
         let mut causes: Vec<Cause> = Vec::new();
         for traversal in traversals.into_iter().filter(|traversal| !iterators.contains(&traversal.root)) {
-            if let Some(cause) = self.cause(traversal, place, secrecy)
+            if let Some(cause) = self.cause(traversal, site, secrecy)
                 && causes.iter().all(|other| other.name != cause.name)
             {
                 causes.push(cause);
@@ -81,27 +81,27 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    fn cause(&mut self, traversal: &Traversal, place: &Place<'a>, secrecy: Secrecy) -> Option<Cause> {
+    fn cause(&mut self, traversal: &Traversal, site: &Site<'a>, secrecy: Secrecy) -> Option<Cause> {
         self.left = self.left.checked_sub(1)?;
-        let module = &self.facts.tree.node(place.module).module;
+        let module = &self.facts.tree.node(site.module).module;
         let reference = Reference::parse(traversal, &**module).0?;
         Some(match &reference.subject {
-            Subject::Variable(name) => self.variable(name, place, secrecy),
-            Subject::Local(name) => self.local(name, place, secrecy),
-            Subject::ModuleOutput(call, key, output) => self.output(call, key.as_ref(), output, place, secrecy),
+            Subject::Variable(name) => self.variable(name, site, secrecy),
+            Subject::Local(name) => self.local(name, site, secrecy),
+            Subject::ModuleOutput(call, key, output) => self.output(call, key.as_ref(), output, site, secrecy),
             Subject::Module(call) => {
-                leaf(shown::in_module(&place.instance, &format!("module.{call}")).to_string(), CauseKind::Module)
+                leaf(shown::in_module(&site.instance, &format!("module.{call}")).to_string(), CauseKind::Module)
             }
             Subject::ModuleInstance(call, key) => {
-                leaf(shown::in_module(&place.instance, &format!("module.{call}{key}")).to_string(), CauseKind::Module)
+                leaf(shown::in_module(&site.instance, &format!("module.{call}{key}")).to_string(), CauseKind::Module)
             }
-            Subject::Resource(resource) => self.resource(resource, None, &reference, place, secrecy),
+            Subject::Resource(resource) => self.resource(resource, None, &reference, site, secrecy),
             Subject::ResourceInstance(resource, key) => {
-                self.resource(resource, Some(key.as_ref()), &reference, place, secrecy)
+                self.resource(resource, Some(key.as_ref()), &reference, site, secrecy)
             }
-            Subject::Each(_) | Subject::Count(_) => self.repetition(traversal, place, secrecy),
+            Subject::Each(_) | Subject::Count(_) => self.repetition(traversal, site, secrecy),
             _ => {
-                let value = self.value(traversal, place);
+                let value = self.value(traversal, site);
                 let kind = CauseKind::Other;
                 Cause { value: value.map(|value| shown::value(&value, secrecy)), ..leaf(written(traversal), kind) }
             }
@@ -113,30 +113,30 @@ impl<'a> Walk<'_, 'a> {
         !self.explained.insert(name.into())
     }
 
-    pub(super) fn variable(&mut self, name: &EcoString, place: &Place<'a>, secrecy: Secrecy) -> Cause {
+    pub(super) fn variable(&mut self, name: &EcoString, site: &Site<'a>, secrecy: Secrecy) -> Cause {
         let facts = self.facts;
-        let shown_name = shown::in_module(&place.instance, &format!("var.{name}"));
-        let declared = facts.tree.node(place.module).module.variables.get(name);
-        let value = self.named_value("var", name, place);
+        let shown_name = shown::in_module(&site.instance, &format!("var.{name}"));
+        let declared = facts.tree.node(site.module).module.variables.get(name);
+        let value = self.named_value("var", name, site);
         let declared_secrecy =
             declared.map_or(Secrecy::Open, |variable| Secrecy::declared([variable.sensitive, variable.ephemeral]));
         let mut secrecy = secrecy.with(declared_secrecy).with(Secrecy::of(value.as_ref()));
         let mut cause = leaf(shown_name.to_string(), CauseKind::Variable);
         cause.value = value.map(|value| shown::value(&value, secrecy));
         let Some(variable) = declared else { return cause };
-        let argument = facts.arguments.get(place.module, name);
-        match (facts.tree.node(place.module).parent, argument) {
+        let argument = facts.arguments.get(site.module, name);
+        match (facts.tree.node(site.module).parent, argument) {
             (None, _) => cause.given = Some(given(facts, variable)),
             (Some(_), None) => cause.given = Some(default_of(facts, variable)),
             (Some(parent), Some(argument)) => {
                 cause.given = Some(Given::Call);
                 cause.is_repeated = self.is_repeated(&shown_name);
                 if !cause.is_repeated {
-                    let (instance, key) = match place.instance.call() {
+                    let (instance, key) = match site.instance.call() {
                         Some((outer, step)) => (outer, step.key.clone()),
                         None => (ModuleInstance::ROOT, None),
                     };
-                    let outer = Place { module: parent, instance, owner: Owner::Call(place.module, key) };
+                    let outer = Site { module: parent, instance, owner: Owner::Call(site.module, key) };
                     if cause.value.is_none()
                         && let Some(value) = self.evaluated(&argument.expr, &outer)
                     {
@@ -150,16 +150,16 @@ impl<'a> Walk<'_, 'a> {
         cause
     }
 
-    pub(super) fn local(&mut self, name: &EcoString, place: &Place<'a>, secrecy: Secrecy) -> Cause {
-        let shown_name = shown::in_module(&place.instance, &format!("local.{name}"));
-        let value = self.named_value("local", name, place);
+    pub(super) fn local(&mut self, name: &EcoString, site: &Site<'a>, secrecy: Secrecy) -> Cause {
+        let shown_name = shown::in_module(&site.instance, &format!("local.{name}"));
+        let value = self.named_value("local", name, site);
         let secrecy = secrecy.with(Secrecy::of(value.as_ref()));
         let mut cause = leaf(shown_name.to_string(), CauseKind::Local);
         cause.value = value.map(|value| shown::value(&value, secrecy));
         cause.is_repeated = self.is_repeated(&shown_name);
-        if let Some(local) = self.facts.tree.node(place.module).module.locals.get(name).filter(|_| !cause.is_repeated) {
-            let place = Place { owner: Owner::Nothing, ..place.clone() };
-            cause.expressions.push(self.expression(&local.expr, &place, secrecy, &[]));
+        if let Some(local) = self.facts.tree.node(site.module).module.locals.get(name).filter(|_| !cause.is_repeated) {
+            let site = Site { owner: Owner::Nothing, ..site.clone() };
+            cause.expressions.push(self.expression(&local.expr, &site, secrecy, &[]));
         }
         cause
     }
@@ -169,21 +169,21 @@ impl<'a> Walk<'_, 'a> {
         call: &EcoString,
         key: Option<&InstanceKey>,
         output: &EcoString,
-        place: &Place<'a>,
+        site: &Site<'a>,
         secrecy: Secrecy,
     ) -> Cause {
-        let instance = place.instance.child(call.clone(), key.cloned());
+        let instance = site.instance.child(call.clone(), key.cloned());
         let shown_name = shown::in_module(&instance, output);
         let mut cause = leaf(shown_name.to_string(), CauseKind::Module);
         cause.is_repeated = self.is_repeated(&shown_name);
-        let child = self.facts.tree.node(place.module).children.get(call);
+        let child = self.facts.tree.node(site.module).children.get(call);
         let Some(module) = child.copied().filter(|_| !cause.is_repeated) else { return cause };
         if let Some(output) = self.facts.tree.node(module).module.outputs.get(output)
             && let Some(expr) = &output.value
         {
             let secrecy = secrecy.with(Secrecy::declared([output.sensitive, output.ephemeral]));
-            let place = Place { module, instance, owner: Owner::Nothing };
-            cause.expressions.push(self.expression(expr, &place, secrecy, &[]));
+            let site = Site { module, instance, owner: Owner::Nothing };
+            cause.expressions.push(self.expression(expr, &site, secrecy, &[]));
         }
         cause
     }
@@ -193,10 +193,10 @@ impl<'a> Walk<'_, 'a> {
         resource: &yuba_addrs::Resource,
         key: Option<Option<&InstanceKey>>,
         reference: &Reference,
-        place: &Place<'a>,
+        site: &Site<'a>,
         secrecy: Secrecy,
     ) -> Cause {
-        let declared = self.facts.tree.node(place.module).module.resources.get(&ResourceKey::from(resource));
+        let declared = self.facts.tree.node(site.module).module.resources.get(&ResourceKey::from(resource));
         let is_repeated = declared
             .is_some_and(|resource| matches!(resource.repetition, Repetition::Count(_) | Repetition::ForEach(_)));
         // `a.b.c` of a resource with keys reads all its instances.
@@ -211,51 +211,51 @@ impl<'a> Walk<'_, 'a> {
             true => base + &read,
             false => format!("{base}.{read}"),
         };
-        let name = shown::in_module(&place.instance, &base);
-        let effect = super::instances::effect(self.facts, resource, key, &place.instance, &steps, secrecy);
+        let name = shown::in_module(&site.instance, &base);
+        let effect = super::instances::effect(self.facts, resource, key, &site.instance, &steps, secrecy);
         Cause { effect, ..leaf(name.to_string(), CauseKind::Resource) }
     }
 
     /// `each.key`, `each.value` and `count.index`: the argument of the object around the expression.
-    fn repetition(&mut self, traversal: &Traversal, place: &Place<'a>, secrecy: Secrecy) -> Cause {
+    fn repetition(&mut self, traversal: &Traversal, site: &Site<'a>, secrecy: Secrecy) -> Cause {
         let name = written(traversal);
         let mut cause = leaf(name.clone(), CauseKind::Repetition);
-        let Some(repetition) = repetition_of(self.facts, &place.owner) else { return cause };
-        let object = match &place.owner {
+        let Some(repetition) = repetition_of(self.facts, &site.owner) else { return cause };
+        let object = match &site.owner {
             Owner::Nothing => return cause,
             Owner::Resource(resource, _) => yuba_addrs::Resource::from(&resource.key).to_string(),
             Owner::Call(module, _) => format!("module.{}", self.facts.tree.node(*module).call),
         };
-        let value = self.value(traversal, place);
+        let value = self.value(traversal, site);
         let secrecy = secrecy.with(Secrecy::of(value.as_ref()));
         cause.value = value.map(|value| shown::value(&value, secrecy));
-        let object = shown::in_module(&place.instance, &object);
+        let object = shown::in_module(&site.instance, &object);
         cause.is_repeated = self.is_repeated(&ecow::eco_format!("for_each of {object}"));
         if let (Some((_, expr)), false) = (argument(repetition), cause.is_repeated) {
-            let place = Place { owner: Owner::Nothing, ..place.clone() };
-            cause.expressions.push(self.expression(expr, &place, secrecy, &[]));
+            let site = Site { owner: Owner::Nothing, ..site.clone() };
+            cause.expressions.push(self.expression(expr, &site, secrecy, &[]));
         }
         cause
     }
 
     /// The value of a reference, if it is known without any resource.
-    fn value(&self, traversal: &Traversal, place: &Place<'_>) -> Option<Value> {
+    fn value(&self, traversal: &Traversal, site: &Site<'_>) -> Option<Value> {
         let expr = Expr { kind: ExprKind::Traversal(traversal.clone()), span: traversal.span };
-        self.evaluated(&expr, place)
+        self.evaluated(&expr, site)
     }
 
     /// The value of an expression in its scope, if it is known without any resource.
-    fn evaluated(&self, expr: &Expr, place: &Place<'_>) -> Option<Value> {
-        let scope = self.facts.evaluation.scope(place.module).of_instance(instance_values(self.facts, place));
+    fn evaluated(&self, expr: &Expr, site: &Site<'_>) -> Option<Value> {
+        let scope = self.facts.evaluation.scope(site.module).of_instance(instance_values(self.facts, site));
         let (value, problems) = scope.eval(expr);
         (!problems.has_errors() && value.is_wholly_known()).then_some(value)
     }
 
-    fn named_value(&self, root: &str, name: &EcoString, place: &Place<'_>) -> Option<Value> {
+    fn named_value(&self, root: &str, name: &EcoString, site: &Site<'_>) -> Option<Value> {
         let span = yuba_syntax::Span::default();
         let step = yuba_syntax::TraversalStep::Attr { name: name.clone(), span };
         let traversal = Traversal { root: root.into(), root_span: span, steps: [step].into(), span };
-        self.value(&traversal, place)
+        self.value(&traversal, site)
     }
 }
 
@@ -274,18 +274,18 @@ fn repetition_of<'a>(facts: &Facts<'a>, owner: &Owner<'a>) -> Option<&'a Repetit
 }
 
 /// `each` and `count` in a scope, as far as they are known without any resource.
-fn instance_values(facts: &Facts<'_>, place: &Place<'_>) -> InstanceValues {
-    let key = match &place.owner {
+fn instance_values(facts: &Facts<'_>, site: &Site<'_>) -> InstanceValues {
+    let key = match &site.owner {
         Owner::Nothing => return InstanceValues::default(),
         Owner::Resource(_, key) | Owner::Call(_, key) => key,
     };
-    let Some(repetition) = repetition_of(facts, &place.owner) else { return InstanceValues::any() };
+    let Some(repetition) = repetition_of(facts, &site.owner) else { return InstanceValues::any() };
     let mut values = match key {
         None => return InstanceValues::unknown(repetition),
         key => InstanceValues::of_key(key.as_ref()),
     };
     if let (Some(InstanceKey::String(key)), Repetition::ForEach(expr)) = (key, repetition)
-        && let Some(all) = known(facts, expr, place.module)
+        && let Some(all) = known(facts, expr, site.module)
     {
         let of_set = || values.each_key.clone().filter(|_| all.ty().is_set());
         let member = all.entries().into_iter().flatten().find(|(name, _)| name == key).map(|(_, value)| value);

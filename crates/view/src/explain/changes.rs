@@ -6,7 +6,7 @@ use yuba_plan::{Action, ActionReason, ResourceChange};
 use yuba_provider::{BlockSchema, expressions_at};
 use yuba_value::{PathStep, Value, View};
 
-use super::causes::{Owner, Place, Walk};
+use super::causes::{Owner, Site, Walk};
 use super::shown::{self, Secrecy};
 use super::{AttributeChange, Facts, PlannedChange, reasons};
 use crate::state_json::schema_of;
@@ -48,8 +48,8 @@ pub(super) fn planned(facts: &Facts<'_>, change: &ResourceChange) -> PlannedChan
     planned
 }
 
-fn place_of<'a>(change: &ResourceChange, module: ModuleId, resource: &'a Resource) -> Place<'a> {
-    Place { module, instance: change.addr.module.clone(), owner: Owner::Resource(resource, change.addr.key.clone()) }
+fn site_of<'a>(change: &ResourceChange, module: ModuleId, resource: &'a Resource) -> Site<'a> {
+    Site { module, instance: change.addr.module.clone(), owner: Owner::Resource(resource, change.addr.key.clone()) }
 }
 
 /// The expressions that decide the action, where it is not the values of attributes.
@@ -63,9 +63,9 @@ fn triggers(
         ActionReason::ReplaceByTriggers => resource.lifecycle.replace_triggered_by.as_slice(),
         _ => &[],
     };
-    let place = place_of(change, module, resource);
+    let site = site_of(change, module, resource);
     let mut walk = Walk::new(facts);
-    exprs.iter().map(|expr| walk.expression(expr, &place, Secrecy::Open, &[])).collect()
+    exprs.iter().map(|expr| walk.expression(expr, &site, Secrecy::Open, &[])).collect()
 }
 
 fn attributes(
@@ -97,8 +97,8 @@ fn attributes(
         let secrecy = Secrecy::at(&before, &path).with(Secrecy::at(&after, &path));
         let mut walk = Walk::new(facts);
         let expressions = decided.map_or_else(Vec::new, |(module, resource, exprs)| {
-            let place = place_of(change, module, resource);
-            exprs.iter().map(|found| walk.expression(&found.expr, &place, secrecy, &found.iterators)).collect()
+            let site = site_of(change, module, resource);
+            exprs.iter().map(|found| walk.expression(&found.expr, &site, secrecy, &found.iterators)).collect()
         });
         planned.attributes.push(AttributeChange {
             path: shown::path(&path),
@@ -108,7 +108,7 @@ fn attributes(
             expressions,
         });
     }
-    // What forces a replacement is the answer to most questions.
+    // Most readers look for the attributes that force a replacement.
     planned.attributes.sort_by_key(|attribute| !attribute.forces_replacement);
     if change.action == Action::NoOp {
         planned.decided_later.clear();

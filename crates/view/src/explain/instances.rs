@@ -121,7 +121,7 @@ pub(super) fn steps(steps: &[TraversalStep]) -> Vec<PathStep> {
     steps.iter().map_while(step).collect()
 }
 
-/// What happens to an object, after its address.
+/// The planned action on an object, printed after its address.
 pub(super) fn phrase(action: Action) -> &'static str {
     match action {
         Action::NoOp => "does not change",

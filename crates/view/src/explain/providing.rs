@@ -5,7 +5,7 @@ use yuba_config::resource::Resource;
 use yuba_eval::ModuleId;
 use yuba_eval::tree::ProviderStep;
 
-use super::causes::{Owner, Place, Walk, call_location};
+use super::causes::{Owner, Site, Walk, call_location};
 use super::shown::{self, Secrecy};
 use super::{Facts, FileLine, ProviderUse};
 
@@ -53,15 +53,15 @@ pub(super) fn of_resource(
             Some(call) => Owner::Call(call, instance.steps().get(depth).and_then(|step| step.key.clone())),
             None => Owner::Resource(resource, instance_key.cloned()),
         };
-        let place =
-            Place { module: source.module, instance: instance.steps().iter().take(depth).cloned().collect(), owner };
-        walk.expression(&source.expr, &place, Secrecy::Open, &[])
+        let site =
+            Site { module: source.module, instance: instance.steps().iter().take(depth).cloned().collect(), owner };
+        walk.expression(&source.expr, &site, Secrecy::Open, &[])
     });
     let for_each = block.and_then(|block| block.for_each.as_ref()).map(|expr| {
         let depth = tree.node(resolved.module).path.steps().len();
         let instance = instance.steps().iter().take(depth).cloned().collect();
-        let place = Place { module: resolved.module, instance, owner: Owner::Nothing };
-        walk.expression(expr, &place, Secrecy::Open, &[])
+        let site = Site { module: resolved.module, instance, owner: Owner::Nothing };
+        walk.expression(expr, &site, Secrecy::Open, &[])
     });
     Some(ProviderUse {
         address: tree.provider_address(&resolved).to_string(),

@@ -12,7 +12,7 @@ use yuba_syntax::suggestion::closest;
 use yuba_value::Type;
 use yuba_value::convert::convert;
 
-use super::causes::{self, Owner, Place, Walk, argument, call_location, given};
+use super::causes::{self, Owner, Site, Walk, argument, call_location, given};
 use super::instances::{address, is_in, is_meant, key_text};
 use super::shown::{self, Secrecy};
 use super::{Disabled, Explanation, Facts, InstanceSummary, changes, dependents, providing, recorded};
@@ -35,7 +35,7 @@ enum Subject {
     Module(ModuleInstance),
 }
 
-/// Why the object at an address is as it is.
+/// The explanation of the object at an address.
 pub fn explain(facts: &Facts<'_>, given: &str) -> Result<Explanation, NotExplained> {
     let subject = parse(given).ok_or(NotExplained::Invalid)?;
     let found = match &subject {
@@ -143,12 +143,7 @@ fn of_resource(
             || address(module, resource).to_string() + &key.flatten().map(ToString::to_string).unwrap_or_default(),
             ToString::to_string,
         ),
-        kind: match (single.is_some(), resource.mode) {
-            (_, yuba_addrs::ResourceMode::Data) => "data source",
-            (_, yuba_addrs::ResourceMode::Ephemeral) => "ephemeral resource",
-            (true, _) => "resource instance",
-            (false, _) => "resource",
-        },
+        kind: kind_of(resource, single.as_ref()),
         declared: declared.and_then(|resource| shown::location(facts, resource.span)),
         ..Explanation::default()
     };
@@ -174,13 +169,13 @@ fn of_resource(
         .filter(|_| single.is_some());
     if let (Some(id), Some(declared)) = (id, declared) {
         let object = address(&instance, resource).to_string();
-        let place = Place { module: id, instance: instance.clone(), owner: Owner::Nothing };
+        let site = Site { module: id, instance: instance.clone(), owner: Owner::Nothing };
         found.repetition.push(repetition(
             facts,
             object,
             &declared.repetition,
             instance_key.as_ref(),
-            &place,
+            &site,
             found.declared.clone(),
         ));
         found.provider =
@@ -199,6 +194,16 @@ fn of_resource(
         found.disabled = disabled(&found);
     }
     Some(found)
+}
+
+/// The kind of object in the words of the reader: of a resource, or of its only instance.
+fn kind_of(resource: &Resource, single: Option<&AbsResourceInstance>) -> &'static str {
+    match (single, resource.mode) {
+        (_, yuba_addrs::ResourceMode::Data) => "data source",
+        (_, yuba_addrs::ResourceMode::Ephemeral) => "ephemeral resource",
+        (Some(_), _) => "resource instance",
+        (None, _) => "resource",
+    }
 }
 
 /// The first `enabled` argument that is false, of the object or of a module around it.
@@ -221,10 +226,10 @@ fn around(facts: &Facts<'_>, instance: &ModuleInstance) -> Vec<super::Repetition
             && let Some(call) = facts.tree.call(id)
             && let Some(parent) = facts.tree.node(id).parent
         {
-            let place = Place { module: parent, instance: outer.clone(), owner: Owner::Nothing };
+            let site = Site { module: parent, instance: outer.clone(), owner: Owner::Nothing };
             let object = shown::in_module(&outer, &format!("module.{}", step.name)).to_string();
             let at = call_location(facts, id);
-            found.push(repetition(facts, object, &call.repetition, step.key.as_ref(), &place, at));
+            found.push(repetition(facts, object, &call.repetition, step.key.as_ref(), &site, at));
         }
         outer = inner;
     }
@@ -236,11 +241,11 @@ fn repetition(
     object: String,
     repetition: &Repetition,
     key: Option<&InstanceKey>,
-    place: &Place<'_>,
+    site: &Site<'_>,
     declared: Option<super::FileLine>,
 ) -> super::RepetitionUse {
     let argument = argument(repetition);
-    let value = argument.and_then(|(_, expr)| causes::known(facts, expr, place.module));
+    let value = argument.and_then(|(_, expr)| causes::known(facts, expr, site.module));
     let value = value.map(|value| match repetition {
         Repetition::Enabled(_) => convert(&value, &Type::bool()).unwrap_or(value),
         _ => value,
@@ -253,14 +258,14 @@ fn repetition(
         key: key.map(key_text),
         declared,
         value: value.map(|value| shown::value(&value, secrecy)),
-        expressions: argument.into_iter().map(|(_, expr)| walk.expression(expr, place, secrecy, &[])).collect(),
+        expressions: argument.into_iter().map(|(_, expr)| walk.expression(expr, site, secrecy, &[])).collect(),
     }
 }
 
 /// The module of an instance, and its scope.
-fn place<'a>(facts: &Facts<'a>, instance: &ModuleInstance) -> Option<Place<'a>> {
+fn site<'a>(facts: &Facts<'a>, instance: &ModuleInstance) -> Option<Site<'a>> {
     let module = facts.tree.find(&instance.module())?;
-    Some(Place { module, instance: instance.clone(), owner: Owner::Nothing })
+    Some(Site { module, instance: instance.clone(), owner: Owner::Nothing })
 }
 
 fn vertices(facts: &Facts<'_>, module: ModuleId, is_it: impl Fn(&Vertex<'_>) -> bool) -> Vec<u32> {
@@ -269,10 +274,10 @@ fn vertices(facts: &Facts<'_>, module: ModuleId, is_it: impl Fn(&Vertex<'_>) -> 
 }
 
 fn of_variable(facts: &Facts<'_>, module: &ModuleInstance, name: &str) -> Option<Explanation> {
-    let place = place(facts, module)?;
-    let variable = facts.tree.node(place.module).module.variables.get(name)?;
-    let mut cause = Walk::new(facts).variable(&variable.name, &place, Secrecy::Open);
-    let at = vertices(facts, place.module, |vertex| matches!(vertex, Vertex::Variable(found) if found.name == name));
+    let site = site(facts, module)?;
+    let variable = facts.tree.node(site.module).module.variables.get(name)?;
+    let mut cause = Walk::new(facts).variable(&variable.name, &site, Secrecy::Open);
+    let at = vertices(facts, site.module, |vertex| matches!(vertex, Vertex::Variable(found) if found.name == name));
     Some(Explanation {
         address: cause.name.clone(),
         kind: "variable",
@@ -287,10 +292,10 @@ fn of_variable(facts: &Facts<'_>, module: &ModuleInstance, name: &str) -> Option
 }
 
 fn of_local(facts: &Facts<'_>, module: &ModuleInstance, name: &str) -> Option<Explanation> {
-    let place = place(facts, module)?;
-    let local = facts.tree.node(place.module).module.locals.get(name)?;
-    let mut cause = Walk::new(facts).local(&local.name, &place, Secrecy::Open);
-    let at = vertices(facts, place.module, |vertex| matches!(vertex, Vertex::Local(found) if found.name == name));
+    let site = site(facts, module)?;
+    let local = facts.tree.node(site.module).module.locals.get(name)?;
+    let mut cause = Walk::new(facts).local(&local.name, &site, Secrecy::Open);
+    let at = vertices(facts, site.module, |vertex| matches!(vertex, Vertex::Local(found) if found.name == name));
     Some(Explanation {
         address: cause.name.clone(),
         kind: "local value",
@@ -306,8 +311,8 @@ fn of_local(facts: &Facts<'_>, module: &ModuleInstance, name: &str) -> Option<Ex
 fn of_output(facts: &Facts<'_>, module: &ModuleInstance, name: &str) -> Option<Explanation> {
     let planned = || facts.plan.filter(|_| module.is_root())?.outputs.iter().find(|output| output.name == name);
     let recorded = || facts.state.outputs.get(name).filter(|_| module.is_root());
-    let place = place(facts, module)?;
-    let declared = facts.tree.node(place.module).module.outputs.get(name);
+    let site = site(facts, module)?;
+    let declared = facts.tree.node(site.module).module.outputs.get(name);
     if declared.is_none() && planned().is_none() && recorded().is_none() {
         return None;
     }
@@ -321,13 +326,13 @@ fn of_output(facts: &Facts<'_>, module: &ModuleInstance, name: &str) -> Option<E
     if let Some(output) = declared {
         found.declared = shown::location(facts, output.span);
         let expr = output.value.iter();
-        found.definition = expr.map(|expr| Walk::new(facts).expression(expr, &place, secrecy, &[])).collect();
+        found.definition = expr.map(|expr| Walk::new(facts).expression(expr, &site, secrecy, &[])).collect();
         found.value = output
             .value
             .as_ref()
-            .and_then(|expr| causes::known(facts, expr, place.module))
+            .and_then(|expr| causes::known(facts, expr, site.module))
             .map(|v| shown::value(&v, secrecy));
-        let at = vertices(facts, place.module, |vertex| matches!(vertex, Vertex::Output(found) if found.name == name));
+        let at = vertices(facts, site.module, |vertex| matches!(vertex, Vertex::Output(found) if found.name == name));
         found.dependents = Some(dependents::of_vertices(facts, &at));
     }
     if let Some(change) = planned() {

@@ -1,9 +1,11 @@
 //! Lines about plans and events.
 
 use expect_test::{Expect, expect};
+use yuba_plan::Event;
 use yuba_value::Value;
 
 use super::*;
+use crate::events::json;
 use crate::testing::{addr, change, object, output, plan as made};
 
 /// Lines without what they all have.
@@ -77,7 +79,7 @@ fn events() {
         Event::ProvisionOutput { addr: at(), provisioner: exec(), text: "a<b \r\n\n  c".into() },
         Event::ProvisionFinished { addr: at(), provisioner: exec(), ok: false },
     ];
-    let lines: String = events.iter().map(|one| event(one, 64, "T")).collect();
+    let lines: String = events.iter().map(|one| json(one, 64, "T")).collect();
     let lines = lines + &progress(&at(), Phase::Apply(Action::Update), 3605, "T");
     let resource = r#""resource":{"addr":"terraform_data.a[1]","module":"","resource":"terraform_data.a[1]","implied_provider":"terraform","resource_type":"terraform_data","resource_name":"a","resource_key":1}"#;
     check(
@@ -102,7 +104,7 @@ fn events() {
 
 #[test]
 fn summaries_and_outputs_of_an_apply() {
-    let counts = ChangeCounts { add: 1, change: 2, import: 3, remove: 4, forget: 5 };
+    let counts = MessageCounts { add: 1, change: 2, import: 3, remove: 4, forget: 5 };
     assert_eq!(
         [OperationKind::Plan, OperationKind::Apply, OperationKind::Destroy].map(|operation| counts.sentence(operation)),
         [
@@ -112,7 +114,7 @@ fn summaries_and_outputs_of_an_apply() {
         ]
     );
     assert_eq!(
-        ChangeCounts::default().sentence(OperationKind::Apply),
+        MessageCounts::default().sentence(OperationKind::Apply),
         "Apply complete! Resources: 0 added, 0 changed, 0 destroyed."
     );
     let output = |value, sensitive, deprecated: &str| Output { value, sensitive, deprecated: deprecated.into() };

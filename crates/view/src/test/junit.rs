@@ -20,7 +20,7 @@ pub struct Case {
 }
 
 /// A file.
-pub struct Group {
+pub struct JunitSuite {
     /// Its name.
     pub name: String,
     /// Its runs.
@@ -28,7 +28,7 @@ pub struct Group {
 }
 
 /// The whole document.
-pub fn render(groups: &[Group]) -> String {
+pub fn render(groups: &[JunitSuite]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for group in groups {
         let count = |wanted: &[TestResult]| group.cases.iter().filter(|case| wanted.contains(&case.status)).count();
@@ -130,6 +130,6 @@ mod tests {
               </testsuite>
             </testsuites>
         "#]]
-        .assert_eq(&render(&[Group { name: "main.tftest.hcl".into(), cases }]));
+        .assert_eq(&render(&[JunitSuite { name: "main.tftest.hcl".into(), cases }]));
     }
 }

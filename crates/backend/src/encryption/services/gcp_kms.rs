@@ -9,7 +9,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 use yuba_net::Secret;
-use yuba_net::google::{self, CLOUD_PLATFORM, DEFAULT_UNIVERSE, GoogleSettings, Impersonate, ReadFile, TokenSource};
+use yuba_net::google::{
+    self, CLOUD_PLATFORM, DEFAULT_UNIVERSE, GoogleSettings, GoogleTokenSource, Impersonate, ReadFile,
+};
 use yuba_net::http::{ClientOptions, HttpClient, Method, Redirects, Request, Response, Url, shown};
 use yuba_value::Type;
 
@@ -122,7 +124,7 @@ fn key_url(endpoint: &str, name: &str) -> Result<Url, String> {
 /// A key of Cloud KMS.
 struct GcpKms {
     client: HttpClient,
-    source: TokenSource,
+    source: GoogleTokenSource,
     key: Url,
     key_length: usize,
 }

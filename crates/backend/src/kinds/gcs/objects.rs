@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 use yuba_net::Secret;
-use yuba_net::google::TokenSource;
+use yuba_net::google::GoogleTokenSource;
 use yuba_net::http::{HttpClient, Method, Request, Response, Url, shown};
 
 use super::endpoint::Endpoint;
@@ -25,7 +25,7 @@ pub(super) struct Objects {
     /// Follows no redirects.
     pub(super) client: HttpClient,
     /// None for an emulator.
-    pub(super) source: Option<TokenSource>,
+    pub(super) source: Option<GoogleTokenSource>,
     pub(super) bucket: String,
     pub(super) endpoint: Endpoint,
 }

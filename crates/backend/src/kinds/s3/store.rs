@@ -111,7 +111,7 @@ impl S3Store {
         let table = self.table.as_ref().map(|table| table.name.as_str()).unwrap_or_default();
         let row = self.row(workspace);
         StoreError::lasting(format!(
-            "the MD5 of the state is {present}, and the digest in the DynamoDB table \"{table}\" is {expected}. Another program \
+            "the MD5 of the state is {present}, and the digest in the DynamoDB table \"{table}\" is {expected}. Another process \
              replaced the object, or a run ended before it wrote the digest. If a run in this working directory was interrupted, run a \
              command that locks the state, such as `yuba plan`: it completes the write. Otherwise check the object, then set Digest in \
              the row \"{row}-md5\" to {present} or delete the row"

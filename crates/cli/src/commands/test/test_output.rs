@@ -60,7 +60,7 @@ pub(super) struct TestOutput<'t> {
     /// Start of the runs.
     since: Instant,
     /// The target of JUnit XML, and its content.
-    junit: Option<(String, Vec<junit::Group>)>,
+    junit: Option<(String, Vec<junit::JunitSuite>)>,
 }
 
 fn shown(status: TestStatus) -> test::TestResult {
@@ -196,7 +196,7 @@ impl<'t> TestOutput<'t> {
         if self.junit.is_some() {
             let cases = report.runs.iter().map(|run| self.case(run, sources)).collect();
             if let Some((_, groups)) = &mut self.junit {
-                groups.push(junit::Group { name: name.to_owned(), cases });
+                groups.push(junit::JunitSuite { name: name.to_owned(), cases });
             }
         }
     }

@@ -9,7 +9,7 @@ use yuba_config::resource::Resource;
 use yuba_eval::ModuleId;
 use yuba_eval::graph::{RefGraph, Vertex};
 
-/// How references to an object keep it in the graph.
+/// The way in which references to an object keep it in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     /// A value, needed wherever it is referred to.

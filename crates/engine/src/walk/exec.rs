@@ -21,9 +21,9 @@ use yuba_plan::{Action, ExecGraph, Mode, Op, ResourceChange};
 use yuba_state::State;
 use yuba_syntax::Diagnostic;
 
+use super::block::has_conditions;
 use super::idle;
-use crate::walk::block::has_conditions;
-use crate::walk::prepare::provider_blocks;
+use super::prepare::provider_blocks;
 
 /// The end of an object.
 struct End<'p> {
