@@ -637,7 +637,7 @@ impl<'a> Applier<'a> {
     fn finish(mut self) -> ApplyOutcome {
         self.flush();
         if let Some((found, lost)) = self.unsaved.take() {
-            self.walk.tell(unrecorded(found, &lost));
+            self.walk.report(unrecorded(found, &lost));
         }
         let mut problems = self.walk.take_problems();
         let is_halted = self.cut_short || !self.tainted.is_empty();
