@@ -78,7 +78,17 @@ pub enum Call {
 #[derive(Debug, Default)]
 pub struct FakeStore {
     name: String,
+    locking: Locking,
     inside: Mutex<Inside>,
+}
+
+/// Whether the store has locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Locking {
+    #[default]
+    Supported,
+    /// As `s3` without `use_lockfile` and `dynamodb_table`. It has no journal either.
+    Absent,
 }
 
 #[derive(Debug, Default)]
@@ -96,6 +106,11 @@ impl FakeStore {
         let mut buckets = BUCKETS.lock().unwrap_or_else(PoisonError::into_inner);
         let store = || Arc::new(FakeStore { name: name.to_owned(), ..FakeStore::default() });
         Arc::clone(buckets.entry(name.to_owned()).or_insert_with(store))
+    }
+
+    /// A store of its own without locks.
+    pub fn without_locks(name: &str) -> Arc<FakeStore> {
+        Arc::new(FakeStore { name: name.to_owned(), locking: Locking::Absent, ..FakeStore::default() })
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -212,10 +227,13 @@ impl Store for FakeStore {
     }
 
     fn server_journal(&self) -> Option<&dyn ServerJournal> {
-        Some(self)
+        (self.locking == Locking::Supported).then_some(self as &dyn ServerJournal)
     }
 
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
+        if self.locking == Locking::Absent {
+            return Ok(None);
+        }
         let mut inside = self.inside();
         let fault = inside.fault(Call::Lock);
         if let Some(Fault::Fails(kind)) = fault {

@@ -225,6 +225,47 @@ fn a_journal_in_the_making_is_not_reported() {
 }
 
 #[test]
+fn a_running_journal_survives_other_commands_without_a_lock() {
+    // The running apply and the other command: both on a store without locks, without the lock, or one of them with it.
+    for (has_locks, apply_locks, other_locks) in [(false, true, true), (true, false, true), (true, false, false)] {
+        let label = format!("unlocked-{has_locks}-{apply_locks}-{other_locks}");
+        let remote = match has_locks {
+            true => Remote::new(&label),
+            false => Remote { store: FakeStore::without_locks(&label), ..Remote::new(&label) },
+        };
+        remote.save([1]);
+        let opened = |locks: bool| if locks { remote.locked() } else { remote.open() };
+        let mut running = opened(apply_locks);
+        let mut state = running.read().expect("the state is readable").state.expect("it was saved");
+        let mut journal = running.journal(&mut state).expect("the sandbox can be written");
+        let id = begin(journal.as_mut(), 10);
+        journal.finish(id, &[edit(10)]);
+        state.apply(edit(10));
+        journal.flush().expect("the sandbox can be written");
+        let (stored, name) = (remote.store.content("default"), remote.journals());
+        let text = |name: &str| remote.sandbox.text(&format!("data/journals/default/{name}"));
+        let lines = text(&name[0]);
+        // A plan, and an apply.
+        let mut other = opened(other_locks);
+        let reading = other.read().expect("the state is readable");
+        assert_eq!((numbers(reading.state.as_ref()), reading.recovered), (vec![1, 10], None), "{label}");
+        let mut start = reading.state.expect("it was read");
+        assert!(other.journal(&mut start).is_err(), "{label}: another process is writing it");
+        drop(other);
+        assert_eq!((remote.store.content("default"), remote.journals()), (stored, name.clone()), "{label}");
+        assert_eq!(text(&name[0]), lines, "{label}");
+        let saved = journal.close(&mut state);
+        assert_eq!(saved.ok(), Some(Saved::Changed), "{label}");
+        drop(running);
+        assert_eq!(numbers(remote.open().read().expect("it is readable").state.as_ref()), [1, 10], "{label}");
+        // The journal of a run that was killed is completed, with a lock or without.
+        remote.interrupted();
+        let recovered = remote.locked().read().expect("it is readable").recovered.expect("it was recovered");
+        assert!(recovered.saved && remote.journals().is_empty(), "{label}");
+    }
+}
+
+#[test]
 fn requests_that_may_pass_are_repeated() {
     let remote = Remote::new("retries");
     remote.save([1]);
