@@ -353,7 +353,14 @@ impl HttpClient {
     /// A client that has started nothing yet.
     pub fn new(settings: HttpSettings) -> HttpClient {
         let (options, interrupted, runtime) = (ClientOptions::default(), Arc::default(), Arc::default());
-        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new(), direct: OnceLock::new() }))
+        HttpClient(Arc::new(Inner {
+            settings,
+            options,
+            interrupted,
+            runtime,
+            http: OnceLock::new(),
+            direct: OnceLock::new(),
+        }))
     }
 
     /// A client with other options and the same limits. It shares threads with this one and is interrupted with it.
@@ -361,7 +368,14 @@ impl HttpClient {
     pub fn with_options(&self, options: ClientOptions) -> HttpClient {
         let (settings, runtime) = (self.0.settings.clone(), Arc::clone(&self.0.runtime));
         let interrupted = Arc::clone(&self.0.interrupted);
-        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new(), direct: OnceLock::new() }))
+        HttpClient(Arc::new(Inner {
+            settings,
+            options,
+            interrupted,
+            runtime,
+            http: OnceLock::new(),
+            direct: OnceLock::new(),
+        }))
     }
 
     /// A client that [`HttpClient::interrupt`] of this one does not stop: a state has to be saved and a lock released also
@@ -370,7 +384,14 @@ impl HttpClient {
     pub fn uninterrupted(&self) -> HttpClient {
         let (settings, options) = (self.0.settings.clone(), self.0.options.clone());
         let (interrupted, runtime) = (Arc::default(), Arc::clone(&self.0.runtime));
-        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new(), direct: OnceLock::new() }))
+        HttpClient(Arc::new(Inner {
+            settings,
+            options,
+            interrupted,
+            runtime,
+            http: OnceLock::new(),
+            direct: OnceLock::new(),
+        }))
     }
 
     /// Its options, to change some of them for another client.

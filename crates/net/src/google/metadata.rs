@@ -72,12 +72,14 @@ impl MetadataServer {
     /// Without a metadata server there are no credentials, and a retry is useless. A server that has responded before exists.
     fn explained(&self, error: GoogleError) -> GoogleError {
         match self.presence {
-            Presence::Assumed if error.may_pass && !self.has_responded.load(Ordering::Relaxed) => GoogleError::lasting(format!(
-                "no Google credentials found. Set the argument \"credentials\", GOOGLE_CREDENTIALS or \
+            Presence::Assumed if error.may_pass && !self.has_responded.load(Ordering::Relaxed) => {
+                GoogleError::lasting(format!(
+                    "no Google credentials found. Set the argument \"credentials\", GOOGLE_CREDENTIALS or \
                  GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth application-default login`. This machine has no \
                  metadata server of Google Cloud: {}",
-                error.reason
-            )),
+                    error.reason
+                ))
+            }
             _ => error,
         }
     }

@@ -239,7 +239,11 @@ fn only_reads_follow_redirects() {
             client().get(&request).map(|response| response.status)
         };
         assert_eq!((send(Method::GET), host.count("/new")), (Ok(200), 1), "{status}");
-        assert_eq!((send(Method::PUT), send(Method::POST), host.count("/new")), (Ok(status), Ok(status), 1), "{status}");
+        assert_eq!(
+            (send(Method::PUT), send(Method::POST), host.count("/new")),
+            (Ok(status), Ok(status), 1),
+            "{status}"
+        );
     }
 }
 
@@ -263,7 +267,8 @@ fn an_empty_proxy_is_no_proxy() {
 
 #[test]
 fn a_path_that_is_a_credential_is_not_shown() {
-    let request = Request { visible: Visible::Origin, ..Request::new(url("http://127.0.0.1:1/object/hidden?x=hidden")) };
+    let request =
+        Request { visible: Visible::Origin, ..Request::new(url("http://127.0.0.1:1/object/hidden?x=hidden")) };
     let error = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() }).get(&request);
     let text = error.expect_err("the port is closed").to_string();
     assert!(text.starts_with("http://127.0.0.1:1/...: ") && !text.contains("hidden"), "{text}");
