@@ -57,6 +57,8 @@ pub enum Fault {
     ResponseLost,
     /// Another process writes the state with a higher serial right before.
     OtherWrites,
+    /// It releases the lock, another process takes it, and its response is lost.
+    OtherLocks,
 }
 
 /// A kind of request.
@@ -197,7 +199,7 @@ impl Store for FakeStore {
                 yuba_state::write_compact(&state, &mut content);
                 inside.states.insert(workspace.to_owned(), (content, version + 1));
             }
-            Some(Fault::ResponseLost) | None => {}
+            Some(Fault::ResponseLost | Fault::OtherLocks) | None => {}
         }
         let version = inside.states.get(workspace).map(|(_, version)| *version);
         if !write.precondition.holds(version.map(|version| StoreVersion(version.to_string())).as_ref()) {
@@ -262,8 +264,12 @@ impl Store for FakeStore {
             }
             Some(_) => drop(inside.locks.remove(workspace)),
         }
+        if fault == Some(Fault::OtherLocks) {
+            let other = LockHolder::ourselves("OperationTypePlan", &yuba_net::Environment::default());
+            inside.locks.insert(workspace.to_owned(), other);
+        }
         match fault {
-            Some(Fault::ResponseLost) => Err(UnlockRefusal::Failed(lost())),
+            Some(Fault::ResponseLost | Fault::OtherLocks) => Err(UnlockRefusal::Failed(lost())),
             _ => Ok(()),
         }
     }

@@ -451,11 +451,17 @@ impl StateStore for StoredState {
         let id = loop {
             match self.store().lock(&self.workspace, &holder) {
                 Ok(id) => break id,
-                // The response to the attempt before was lost.
-                Err(LockRefusal::Held { holder: Some(present), .. }) if attempt > 0 && present.id == holder.id => {
+                // The response to an attempt before was lost, of this call or of the last one: no other process has this ID.
+                Err(LockRefusal::Held { holder: Some(present), .. }) if present.id == holder.id => {
                     break Some(LockId(present.id));
                 }
                 Err(LockRefusal::Store(error)) if self.backend.repeats(&error, &mut attempt) => {}
+                Err(LockRefusal::Store(error)) if error.kind == StoreErrorKind::Transient => {
+                    if let Err(refusal) = self.store().abandon_lock(&self.workspace, &holder) {
+                        tracing::debug!(?refusal, "no lock was released after the failed attempts to take it");
+                    }
+                    return Err(LockRefusal::Store(error));
+                }
                 Err(refusal) => return Err(refusal),
             }
         };
@@ -472,8 +478,8 @@ impl StateStore for StoredState {
         loop {
             let refusal = match self.store().unlock(&self.workspace, &id) {
                 Ok(()) => return Ok(()),
-                // The response to the attempt before was lost.
-                Err(UnlockRefusal::NotLocked) if attempt > 0 => return Ok(()),
+                // The response to the attempt before was lost, and another process may have taken the lock since.
+                Err(UnlockRefusal::NotLocked | UnlockRefusal::OtherLock(_)) if attempt > 0 => return Ok(()),
                 Err(refusal) => refusal,
             };
             match refusal {

@@ -6,6 +6,7 @@ use super::*;
 use crate::encryption::{EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing};
 use crate::fake::{Call, FakeStore, Fault};
 use crate::kit::store::StoreErrorKind::{Conflict, Lasting, LockLost, Transient};
+use crate::kit::store::{LockId, Store as _};
 use crate::kit::{BackendEnvironment, Retries};
 use crate::stored::StoredBackend;
 use crate::{Backend, LastResort, Saved, SuccessorCheck, WayBack, WorkspaceRemoval, diagnostics, save_errored};
@@ -302,6 +303,36 @@ fn a_lost_response_is_not_a_failure() {
     state.apply(edit(2));
     remote.store.script([(); 3].map(|()| (Call::Write, Fault::ResponseLost)));
     assert_eq!(remote.locked().write(&mut state).ok(), Some(Saved::Changed), "the last attempt has arrived");
+}
+
+#[test]
+fn a_lock_whose_responses_were_all_lost_blocks_no_run() {
+    let remote = Remote::new("lost-lock");
+    let passing = |call| (call, Fault::Fails(Transient));
+    let lost = [(Call::Lock, Fault::ResponseLost), passing(Call::Lock), passing(Call::Lock)];
+    // It is released after the last attempt.
+    remote.store.script(lost);
+    assert!(remote.open().try_lock(ourselves("test")).is_err() && !remote.store.is_locked("default"));
+    // If that fails as well, the next call of the same run recognises it.
+    remote.store.script(lost);
+    remote.store.script([passing(Call::Unlock)]);
+    let (mut store, holder) = (remote.open(), ourselves("test"));
+    assert!(store.try_lock(holder.clone()).is_err() && remote.store.is_locked("default"));
+    assert!(remote.open().try_lock(ourselves("test")).is_err(), "another run has another ID");
+    assert_eq!(store.try_lock(holder.clone()).map(|outcome| outcome.id).ok(), Some(holder.id));
+    // The lock of another process stays.
+    remote.store.script([passing(Call::Lock), passing(Call::Lock), passing(Call::Lock)]);
+    assert!(remote.open().try_lock(ourselves("test")).is_err() && remote.store.is_locked("default"));
+}
+
+#[test]
+fn a_lock_that_another_process_took_after_the_release_is_released() {
+    let remote = Remote::new("lost-release");
+    let mut store = remote.locked();
+    remote.store.script([(Call::Unlock, Fault::OtherLocks)]);
+    store.unlock().expect("the first request has released it");
+    assert!(remote.store.is_locked("default"), "the lock of the other process stays");
+    remote.store.unlock("default", &LockId("wrong".to_owned())).expect_err("it is that of another process");
 }
 
 #[test]
