@@ -14,7 +14,7 @@ use crate::kit::store::{StoreError, StoreErrorKind};
 
 /// Limit for the renewal of a session. A renewal without response leaves time for another one before the session expires.
 const RENEWAL: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(4) };
-/// The header of every response about keys, also if there are none.
+/// The header of every response of Consul about keys.
 const INDEX: &str = "x-consul-index";
 
 /// Where the API is and what every request contains.
