@@ -57,6 +57,8 @@ pub enum Fault {
     ResponseLost,
     /// Another process writes the state with a higher serial right before.
     OtherWrites,
+    /// It releases the lock, another process takes it, and its response is lost.
+    OtherLocks,
 }
 
 /// A kind of request.
@@ -78,7 +80,17 @@ pub enum Call {
 #[derive(Debug, Default)]
 pub struct FakeStore {
     name: String,
+    locking: Locking,
     inside: Mutex<Inside>,
+}
+
+/// Whether the store has locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Locking {
+    #[default]
+    Supported,
+    /// As `s3` without `use_lockfile` and `dynamodb_table`. It has no journal either.
+    Absent,
 }
 
 #[derive(Debug, Default)]
@@ -96,6 +108,11 @@ impl FakeStore {
         let mut buckets = BUCKETS.lock().unwrap_or_else(PoisonError::into_inner);
         let store = || Arc::new(FakeStore { name: name.to_owned(), ..FakeStore::default() });
         Arc::clone(buckets.entry(name.to_owned()).or_insert_with(store))
+    }
+
+    /// A store of its own without locks.
+    pub fn without_locks(name: &str) -> Arc<FakeStore> {
+        Arc::new(FakeStore { name: name.to_owned(), locking: Locking::Absent, ..FakeStore::default() })
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -182,7 +199,7 @@ impl Store for FakeStore {
                 yuba_state::write_compact(&state, &mut content);
                 inside.states.insert(workspace.to_owned(), (content, version + 1));
             }
-            Some(Fault::ResponseLost) | None => {}
+            Some(Fault::ResponseLost | Fault::OtherLocks) | None => {}
         }
         let version = inside.states.get(workspace).map(|(_, version)| *version);
         if !write.precondition.holds(version.map(|version| StoreVersion(version.to_string())).as_ref()) {
@@ -212,10 +229,13 @@ impl Store for FakeStore {
     }
 
     fn server_journal(&self) -> Option<&dyn ServerJournal> {
-        Some(self)
+        (self.locking == Locking::Supported).then_some(self as &dyn ServerJournal)
     }
 
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
+        if self.locking == Locking::Absent {
+            return Ok(None);
+        }
         let mut inside = self.inside();
         let fault = inside.fault(Call::Lock);
         if let Some(Fault::Fails(kind)) = fault {
@@ -244,8 +264,12 @@ impl Store for FakeStore {
             }
             Some(_) => drop(inside.locks.remove(workspace)),
         }
+        if fault == Some(Fault::OtherLocks) {
+            let other = LockHolder::ourselves("OperationTypePlan", &yuba_net::Environment::default());
+            inside.locks.insert(workspace.to_owned(), other);
+        }
         match fault {
-            Some(Fault::ResponseLost) => Err(UnlockRefusal::Failed(lost())),
+            Some(Fault::ResponseLost | Fault::OtherLocks) => Err(UnlockRefusal::Failed(lost())),
             _ => Ok(()),
         }
     }

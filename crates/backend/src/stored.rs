@@ -18,7 +18,7 @@ use yuba_syntax::{Code, Diagnostics};
 
 use crate::diagnostics::{self, HeldBy};
 use crate::encryption::Sealing;
-use crate::files::{Open, OpenFile, StateFiles};
+use crate::files::{LockAttempt, Open, OpenFile, StateFiles};
 use crate::journal::Journal;
 use crate::journal::leftover::Leftover;
 use crate::journal::line::{Base, fingerprint};
@@ -43,9 +43,6 @@ pub(crate) struct StoredBackend {
     environment: BackendEnvironment,
     sealing: Option<Sealing>,
 }
-
-/// A journal in progress, and the file whose lock keeps other runs out of it.
-type OpenJournal = (Writer, Box<dyn OpenFile>);
 
 impl StoredBackend {
     /// Journals go to the data directory of the environment.
@@ -385,31 +382,55 @@ impl StoredState {
         settled.map_err(|error| diagnostics::journal_left(&self.journal, &error).into())
     }
 
-    /// A journal that continues the stored state, or none where states end with the process.
-    fn writer(&mut self, start: &State) -> Result<Option<OpenJournal>, Diagnostics> {
+    /// Removes a journal whose edits were saved, unless another process is writing it now.
+    fn settle_included(&mut self) -> Result<(), Diagnostics> {
+        match self.try_guard() {
+            Ok(None) => Ok(()),
+            Ok(Some(_guard)) => self.settle_leftover(),
+            Err(error) => Err(diagnostics::journal_left(&self.journal, &error).into()),
+        }
+    }
+
+    /// Without a lock, another run may have left a journal after the state was read.
+    fn note_new_leftover(&mut self) {
+        let is_new = || self.backend.files.exists(&self.journal).unwrap_or(false);
+        if self.leftover == Leftover::None && self.lock_id().is_none() && self.lasts() && is_new() {
+            self.leftover = Leftover::Foreign;
+        }
+    }
+
+    /// Locks the journal against other processes of this machine. None if another process has locked it.
+    fn try_guard(&self) -> io::Result<Option<Box<dyn OpenFile>>> {
+        let (files, path) = (self.files(), self.journal_lock());
+        files.create_directory(crate::files::directory_of(&path))?;
+        loop {
+            let mut file = files.open(&path, Open::OrCreate)?;
+            match file.try_lock()? {
+                LockAttempt::Refused { .. } => return Ok(None),
+                LockAttempt::Taken if file.is_at(&path)? => return Ok(Some(file)),
+                // A run that ends removes the file, and the lock of a removed file excludes no process.
+                LockAttempt::Taken => {}
+            }
+        }
+    }
+
+    /// The lock of the journal, or none where states end with the process.
+    fn journal_guard(&self) -> Result<Option<Box<dyn OpenFile>>, Diagnostics> {
         if !self.lasts() {
             return Ok(None);
         }
-        let files = self.files();
-        let failed = |error: &io::Error| {
-            Diagnostics::from(diagnostics::journal_not_written(&self.journal, Path::new(&self.location), error))
-        };
-        let lock = || {
-            files.create_directory(crate::files::directory_of(&self.journal))?;
-            let mut file = files.open(&self.journal_lock(), Open::OrCreate)?;
-            match file.try_lock()? {
-                crate::files::LockAttempt::Taken => Ok(file),
-                crate::files::LockAttempt::Refused { .. } => {
-                    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process is writing it"))
-                }
-            }
-        };
-        let guard = lock().map_err(|error| failed(&error))?;
+        let busy = || io::Error::new(io::ErrorKind::ResourceBusy, "another process is writing it");
+        let guard = self.try_guard().and_then(|guard| guard.ok_or_else(busy));
+        let failed = |error| diagnostics::journal_not_written(&self.journal, Path::new(&self.location), &error);
+        Ok(Some(guard.map_err(failed)?))
+    }
+
+    /// A journal that continues the stored state.
+    fn writer(&self, start: &State) -> Writer {
         let base = Base { lineage: start.lineage.clone(), serial: start.serial, sha256: self.read_content.clone() };
         let sealing = self.backend.sealing.clone().filter(|sealing| !sealing.is_clear());
         let writer = Writer::new(self.journal.clone(), base, 0, sealing);
-        let writer = if self.store().server_journal().is_some() { writer.copied() } else { writer };
-        Ok(Some((writer, guard)))
+        if self.store().server_journal().is_some() { writer.copied() } else { writer }
     }
 }
 
@@ -430,11 +451,17 @@ impl StateStore for StoredState {
         let id = loop {
             match self.store().lock(&self.workspace, &holder) {
                 Ok(id) => break id,
-                // The response to the attempt before was lost.
-                Err(LockRefusal::Held { holder: Some(present), .. }) if attempt > 0 && present.id == holder.id => {
+                // The response to an attempt before was lost, of this call or of the last one: no other process has this ID.
+                Err(LockRefusal::Held { holder: Some(present), .. }) if present.id == holder.id => {
                     break Some(LockId(present.id));
                 }
                 Err(LockRefusal::Store(error)) if self.backend.repeats(&error, &mut attempt) => {}
+                Err(LockRefusal::Store(error)) if error.kind == StoreErrorKind::Transient => {
+                    if let Err(refusal) = self.store().abandon_lock(&self.workspace, &holder) {
+                        tracing::debug!(?refusal, "no lock was released after the failed attempts to take it");
+                    }
+                    return Err(LockRefusal::Store(error));
+                }
                 Err(refusal) => return Err(refusal),
             }
         };
@@ -451,8 +478,8 @@ impl StateStore for StoredState {
         loop {
             let refusal = match self.store().unlock(&self.workspace, &id) {
                 Ok(()) => return Ok(()),
-                // The response to the attempt before was lost.
-                Err(UnlockRefusal::NotLocked) if attempt > 0 => return Ok(()),
+                // The response to the attempt before was lost, and another process may have taken the lock since.
+                Err(UnlockRefusal::NotLocked | UnlockRefusal::OtherLock(_)) if attempt > 0 => return Ok(()),
                 Err(refusal) => refusal,
             };
             match refusal {
@@ -474,6 +501,7 @@ impl StateStore for StoredState {
     }
 
     fn read(&mut self) -> Result<Reading, Diagnostics> {
+        let repair = self.repair();
         let stored = self.stored().map_err(|error| diagnostics::store_not_read(&self.location, &error))?;
         let (content, version) = stored.map_or_else(Default::default, |stored| (stored.content, Some(stored.version)));
         (self.version, self.read_content) = (version, fingerprint(&content));
@@ -492,7 +520,7 @@ impl StateStore for StoredState {
         self.started = state.as_ref().map(|state| (state.lineage.clone(), state.serial));
         self.known = Some(state.clone());
         match self.lasts() {
-            true => self.recover(state, &content, said),
+            true => self.recover(state, &content, &repair, said),
             false => Ok(Reading { state, diagnostics: said, recovered: None }),
         }
     }
@@ -506,7 +534,7 @@ impl StateStore for StoredState {
         }
         self.keep_known(state.clone());
         if self.leftover == Leftover::Included {
-            self.settle_leftover()?;
+            self.settle_included()?;
         }
         Ok(saved)
     }
@@ -541,6 +569,8 @@ impl StateStore for StoredState {
             Some(known) => known.same_content(start),
             None => start.is_empty(),
         };
+        // Before anything changes: a journal that another process is writing stays as it is.
+        let guard = self.journal_guard()?;
         // The edits of the journal continue what is stored, so what is stored has to be what they start from.
         if !(as_known && self.leftover != Leftover::Included && !self.migrates) {
             self.write(start)?;
@@ -552,8 +582,9 @@ impl StateStore for StoredState {
             start.lineage = crate::process::new_uuid().into();
         }
         self.started = Some((start.lineage.clone(), start.serial));
+        self.note_new_leftover();
         self.settle_leftover()?;
-        let writer = self.writer(start)?;
+        let writer = guard.map(|guard| (self.writer(start), guard));
         Ok(Box::new(Running::new(self, writer)))
     }
 

@@ -246,7 +246,16 @@ struct Token {
 
 impl Token {
     fn is_fresh(&self) -> bool {
-        self.expires.is_none_or(|expires| SystemTime::now() + RENEWED_BEFORE < expires)
+        self.is_valid_after(RENEWED_BEFORE)
+    }
+
+    /// Whether a request can still be sent with it.
+    fn is_valid(&self) -> bool {
+        self.is_valid_after(Duration::ZERO)
+    }
+
+    fn is_valid_after(&self, time: Duration) -> bool {
+        self.expires.is_none_or(|expires| SystemTime::now() + time < expires)
     }
 }
 
@@ -267,10 +276,14 @@ impl Cached {
         if let Some(token) = cached.as_ref().filter(|token| token.is_fresh()) {
             return Ok(token.value.clone());
         }
-        let token = self.kind.request(requests)?;
-        let value = token.value.clone();
-        *cached = Some(token);
-        Ok(value)
+        match (self.kind.request(requests), cached.as_ref().filter(|token| token.is_valid())) {
+            (Ok(token), _) => Ok(cached.insert(token).value.clone()),
+            (Err(error), Some(known)) => {
+                tracing::warn!(reason = %error, "failed to renew a token that is still valid");
+                Ok(known.value.clone())
+            }
+            (Err(error), None) => Err(error),
+        }
     }
 }
 

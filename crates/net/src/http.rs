@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+pub use proxies::Proxies;
 pub use reqwest::header::HeaderMap;
 pub use reqwest::{Method, Url};
 use tokio::runtime::Runtime;
@@ -34,21 +35,11 @@ pub struct ClientOptions {
     pub authority_setting: Option<&'static str>,
 }
 
-/// Proxies by the scheme of the requested URL.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Proxies {
-    /// For `http` URLs.
-    pub http: Option<String>,
-    /// For `https` URLs.
-    pub https: Option<String>,
-    /// Hosts without proxy, separated by commas, as in `NO_PROXY`.
-    pub except: String,
-}
-
 /// Whether a client follows redirects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Redirects {
-    /// Up to ten, never from https to http.
+    /// `GET` and `HEAD` requests, up to ten times, never from https to http. Other requests are not sent to another address, and
+    /// never become `GET` requests: the response with the redirect is their result.
     #[default]
     Follow,
     /// The response with the redirect is the result.
@@ -66,7 +57,7 @@ pub struct HttpSettings {
     pub stall: Duration,
     /// Limit for a whole download.
     pub download_timeout: Duration,
-    /// Least bytes per second of a download, as the average of `rate_period`.
+    /// Least bytes per second of a download, as the average of `rate_period`, and of an upload.
     pub slowest_rate: u64,
     /// Period over which the rate of a download is measured.
     pub rate_period: Duration,
@@ -112,11 +103,36 @@ const MOST_REDIRECTS: usize = 10;
 /// The longest pause before a retry, whatever `Retry-After` asks for.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
+/// Size limit of a response that is not a success, in bytes. The rest of it is not read.
+const ERROR_LIMIT: u64 = 1 << 20;
+
+/// The part of an address that messages and the log contain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Visible {
+    /// All but user, password and query.
+    #[default]
+    Path,
+    /// Scheme, host and port: the path is a credential.
+    Origin,
+}
+
+impl Visible {
+    /// An address as messages contain it.
+    pub fn shown(self, url: &Url) -> String {
+        match self {
+            Visible::Path => shown(url),
+            Visible::Origin => format!("{}/...", url.origin().ascii_serialization()),
+        }
+    }
+}
+
 /// A request.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Request {
     /// Its address.
     pub url: Url,
+    /// The part of the address that messages and the log contain.
+    pub visible: Visible,
     /// Its method.
     pub method: Method,
     /// Its content.
@@ -135,12 +151,26 @@ pub struct Request {
     pub timeout: Option<Duration>,
 }
 
+/// Without values of headers, content and credentials.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_ref()).collect();
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("url", &self.shown())
+            .field("headers", &headers)
+            .field("body", &self.body.as_ref().map(Vec::len))
+            .finish_non_exhaustive()
+    }
+}
+
 impl Request {
     /// A `GET` request.
     pub fn new(url: Url) -> Request {
         let (method, headers) = (Method::GET, Vec::new());
         Request {
             url,
+            visible: Visible::default(),
             method,
             body: None,
             token: None,
@@ -163,7 +193,12 @@ impl Request {
     }
 
     fn span(&self) -> tracing::Span {
-        tracing::debug_span!("http request", method = %self.method, url = shown(&self.url))
+        tracing::debug_span!("http request", method = %self.method, url = self.shown())
+    }
+
+    /// Its address as messages contain it.
+    pub fn shown(&self) -> String {
+        self.visible.shown(&self.url)
     }
 
     /// With a token, if there is one.
@@ -289,13 +324,22 @@ struct Inner {
     interrupted: Arc<tokio::sync::watch::Sender<bool>>,
     runtime: Arc<OnceLock<Result<Background, String>>>,
     http: OnceLock<Result<reqwest::Client, String>>,
+    /// For requests that follow no redirects.
+    direct: OnceLock<Result<reqwest::Client, String>>,
 }
 
 impl HttpClient {
     /// A client that has started nothing yet.
     pub fn new(settings: HttpSettings) -> HttpClient {
         let (options, interrupted, runtime) = (ClientOptions::default(), Arc::default(), Arc::default());
-        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new() }))
+        HttpClient(Arc::new(Inner {
+            settings,
+            options,
+            interrupted,
+            runtime,
+            http: OnceLock::new(),
+            direct: OnceLock::new(),
+        }))
     }
 
     /// A client with other options and the same limits. It shares threads with this one and is interrupted with it.
@@ -303,7 +347,14 @@ impl HttpClient {
     pub fn with_options(&self, options: ClientOptions) -> HttpClient {
         let (settings, runtime) = (self.0.settings.clone(), Arc::clone(&self.0.runtime));
         let interrupted = Arc::clone(&self.0.interrupted);
-        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new() }))
+        HttpClient(Arc::new(Inner {
+            settings,
+            options,
+            interrupted,
+            runtime,
+            http: OnceLock::new(),
+            direct: OnceLock::new(),
+        }))
     }
 
     /// A client that [`HttpClient::interrupt`] of this one does not stop: a state has to be saved and a lock released also
@@ -312,7 +363,14 @@ impl HttpClient {
     pub fn uninterrupted(&self) -> HttpClient {
         let (settings, options) = (self.0.settings.clone(), self.0.options.clone());
         let (interrupted, runtime) = (Arc::default(), Arc::clone(&self.0.runtime));
-        HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new() }))
+        HttpClient(Arc::new(Inner {
+            settings,
+            options,
+            interrupted,
+            runtime,
+            http: OnceLock::new(),
+            direct: OnceLock::new(),
+        }))
     }
 
     /// Its options, to change some of them for another client.
@@ -329,8 +387,11 @@ impl HttpClient {
         self.0.runtime.get_or_init(Background::start).as_ref().map_err(Clone::clone)
     }
 
-    fn http(&self) -> Result<&reqwest::Client, String> {
-        self.0.http.get_or_init(|| connector(&self.0.settings, &self.0.options)).as_ref().map_err(Clone::clone)
+    fn http(&self, method: &Method) -> Result<&reqwest::Client, String> {
+        let Inner { settings, options, http, direct, .. } = &*self.0;
+        let follows = options.redirects == Redirects::Follow && matches!(*method, Method::GET | Method::HEAD);
+        let (client, redirects) = if follows { (http, Redirects::Follow) } else { (direct, Redirects::Return) };
+        client.get_or_init(|| connector(settings, options, redirects)).as_ref().map_err(Clone::clone)
     }
 
     /// Blocks on a future, on the client's runtime.
@@ -381,7 +442,7 @@ impl HttpClient {
                 let reply = self.reply(request).await?;
                 let mut body = Vec::new();
                 let body = &mut body;
-                let (head, body) = receive(reply, request, limit, |chunk| {
+                let (head, body) = receive(reply, request, &self.0.settings, limit, |chunk| {
                     body.extend_from_slice(chunk);
                     Ok(())
                 })
@@ -449,7 +510,7 @@ impl HttpClient {
     ) -> Result<Response, Failure> {
         let reply = self.reply(request).await?;
         if !reply.status().is_success() {
-            return receive(reply, request, DOCUMENT_LIMIT, |_| Ok(())).await;
+            return receive(reply, request, &self.0.settings, DOCUMENT_LIMIT, |_| Ok(())).await;
         }
         let total = reply.content_length();
         let unwritable =
@@ -458,7 +519,7 @@ impl HttpClient {
         let mut received = 0;
         progress(0, total);
         let mut pace = Pace::new(&self.0.settings);
-        let response = receive(reply, request, limit, |chunk| {
+        let response = receive(reply, request, &self.0.settings, limit, |chunk| {
             received += chunk.len() as u64;
             progress(received, total);
             pace.keep(chunk.len() as u64)?;
@@ -499,7 +560,7 @@ impl HttpClient {
 
     /// The response up to its headers.
     async fn reply(&self, request: &Request) -> Result<reqwest::Response, Failure> {
-        let http = self.http().map_err(|reason| Failure::lasting(request, reason))?;
+        let http = self.http(&request.method).map_err(|reason| Failure::lasting(request, reason))?;
         let mut asked = http.request(request.method.clone(), request.url.clone());
         if let Some(body) = &request.body {
             asked = asked.body(body.clone());
@@ -518,12 +579,11 @@ impl HttpClient {
         }
         log::request(request);
         let since = Instant::now();
-        // The limit for pauses covers the time until the headers, too. An upload takes its time first.
-        let stall = match request.body {
-            Some(_) => self.0.settings.stall.max(request.timeout.unwrap_or_default()),
-            None => self.0.settings.stall,
-        };
-        let reply = match tokio::time::timeout(stall, asked.send()).await {
+        // The host is silent until it has received the whole request, which takes longer the larger the request is.
+        let HttpSettings { stall, slowest_rate, .. } = &self.0.settings;
+        let length = request.body.as_ref().map_or(0, Vec::len) as u64;
+        let patience = stall.saturating_add(Duration::from_secs(length / (*slowest_rate).max(1)));
+        let reply = match tokio::time::timeout(patience, asked.send()).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(error)) => Err(Failure::of(request, error, self.0.options.authority_setting)),
             Err(_) => Err(Failure::passing(request, "the host does not respond")),
@@ -565,21 +625,28 @@ impl Pace {
     }
 }
 
-/// Receives the content of a response, chunk by chunk.
+/// Receives the content of a response, chunk by chunk. No pause between chunks may be longer than the limit. A response that is not
+/// a success ends after its first part.
 async fn receive(
     mut reply: reqwest::Response,
     request: &Request,
+    settings: &HttpSettings,
     limit: u64,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<Response, Failure> {
+    let is_success = reply.status().is_success();
     let too_large = || Failure::lasting(request, format!("the response is larger than {limit} bytes"));
-    if reply.content_length().is_some_and(|length| length > limit) {
+    if is_success && reply.content_length().is_some_and(|length| length > limit) {
         return Err(too_large());
     }
     let mut received: u64 = 0;
-    while let Some(chunk) = reply.chunk().await.map_err(|error| Failure::of(request, error, None))? {
+    while is_success || received < limit.min(ERROR_LIMIT) {
+        let Ok(chunk) = tokio::time::timeout(settings.stall, reply.chunk()).await else {
+            return Err(Failure::passing(request, "the host does not respond"));
+        };
+        let Some(chunk) = chunk.map_err(|error| Failure::of(request, error, None))? else { break };
         received += chunk.len() as u64;
-        if received > limit {
+        if is_success && received > limit {
             return Err(too_large());
         }
         take(&chunk).map_err(|error| match error.kind() {
@@ -599,7 +666,7 @@ struct Failure {
 
 impl Failure {
     fn passing(request: &Request, reason: impl Into<String>) -> Failure {
-        let error = HttpError { url: shown(&request.url), reason: reason.into(), attempts: 1, may_pass: true };
+        let error = HttpError { url: request.shown(), reason: reason.into(), attempts: 1, may_pass: true };
         Failure { error, may_pass: true }
     }
 
@@ -648,8 +715,12 @@ fn pause(backoff: Duration, attempt: u32, asked_for: Option<Duration>) -> Durati
     full.mul_f64(0.5 + share / 2.0).max(asked_for.unwrap_or_default().min(LONGEST_BACKOFF))
 }
 
-fn connector(settings: &HttpSettings, options: &ClientOptions) -> Result<reqwest::Client, String> {
-    let redirects = match options.redirects {
+fn connector(
+    settings: &HttpSettings,
+    options: &ClientOptions,
+    redirects: Redirects,
+) -> Result<reqwest::Client, String> {
+    let redirects = match redirects {
         Redirects::Return => reqwest::redirect::Policy::none(),
         // reqwest drops credentials where host or port differ.
         Redirects::Follow => {
@@ -665,8 +736,7 @@ fn connector(settings: &HttpSettings, options: &ClientOptions) -> Result<reqwest
         .redirect(redirects)
         // A Referer header would show the query to the next host.
         .referer(false)
-        .connect_timeout(settings.stall)
-        .read_timeout(settings.stall);
+        .connect_timeout(settings.stall);
     if let Some(proxies) = &options.proxies {
         builder = builder.no_proxy();
         for proxy in proxies.of_reqwest()? {
@@ -674,20 +744,6 @@ fn connector(settings: &HttpSettings, options: &ClientOptions) -> Result<reqwest
         }
     }
     builder.build().map_err(|error| format!("failed to set up the HTTP client: {error}"))
-}
-
-impl Proxies {
-    fn of_reqwest(&self) -> Result<Vec<reqwest::Proxy>, String> {
-        let http = self.http.as_deref().map(reqwest::Proxy::http);
-        let https = self.https.as_deref().map(reqwest::Proxy::https);
-        let except = reqwest::NoProxy::from_string(&self.except);
-        // The error of a proxy may show its password.
-        let proxy = |proxy: Result<reqwest::Proxy, _>| {
-            let proxy = proxy.map_err(|_| "the URL of the proxy is not valid".to_owned())?;
-            Ok(proxy.no_proxy(except.clone()))
-        };
-        http.into_iter().chain(https).map(proxy).collect()
-    }
 }
 
 /// Reason why a redirect is not followed.
@@ -729,5 +785,6 @@ impl Drop for Background {
 }
 
 mod log;
+mod proxies;
 #[cfg(test)]
 mod tests;

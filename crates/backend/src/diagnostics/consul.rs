@@ -26,6 +26,13 @@ pub(crate) fn consul_path_invalid(path: &str) -> Diagnostic {
     Diagnostic::new(&CONSUL_ARGUMENT_INVALID, detail)
 }
 
+pub(crate) fn consul_path_relative(path: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The argument \"path\" of the consul backend is \"{path}\". Requests cannot name keys with the segment \".\" or \"..\"."
+    );
+    Diagnostic::new(&CONSUL_ARGUMENT_INVALID, detail).hint("Remove the segment from the path.")
+}
+
 pub(crate) fn consul_switch_invalid(variable: &str) -> Diagnostic {
     let detail = eco_format!("The environment variable {variable} must be \"true\" or \"false\".");
     Diagnostic::new(&CONSUL_ARGUMENT_INVALID, detail).hint(eco_format!("Change or unset {variable}."))

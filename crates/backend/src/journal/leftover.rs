@@ -35,6 +35,8 @@ impl Leftover {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             },
+            // A run that was not over when the journal was read may have removed it.
+            Leftover::Foreign if !files.exists(journal)? => Ok(()),
             Leftover::Foreign => put_aside(files, journal, "orphan").map(drop),
         }
     }

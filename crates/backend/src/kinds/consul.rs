@@ -262,6 +262,10 @@ impl Store for ConsulStore {
         }
     }
 
+    fn abandon_lock(&self, _: &str, holder: &LockHolder) -> Result<(), UnlockRefusal> {
+        self.locks.as_ref().map_or(Err(UnlockRefusal::NotLocked), |locks| locks.abandon(holder))
+    }
+
     fn check_lock(&self, workspace: &str, id: &LockId) -> Result<LockCheck, StoreError> {
         match &self.locks {
             Some(locks) => locks.check(&self.key(workspace), id),

@@ -308,6 +308,14 @@ impl Store for Gcs {
         }
     }
 
+    /// The ID of the lock is the generation of its object, and the object has the ID of the holder.
+    fn abandon_lock(&self, workspace: &str, holder: &LockHolder) -> Result<(), UnlockRefusal> {
+        match self.present_lock(workspace).map_err(UnlockRefusal::Failed)? {
+            Some((present, id)) if id == holder.id => self.unlock(workspace, &LockId(present.id)),
+            _ => Err(UnlockRefusal::NotLocked),
+        }
+    }
+
     fn check_lock(&self, workspace: &str, id: &LockId) -> Result<LockCheck, StoreError> {
         let name = self.object(workspace, LOCK);
         Ok(match self.objects.generation(&name)? {

@@ -225,6 +225,18 @@ impl Store for HttpStore {
         }
     }
 
+    /// Some servers release any lock without comparing IDs. A further request for the lock finds out whose it is.
+    fn abandon_lock(&self, workspace: &str, holder: &LockHolder) -> Result<(), UnlockRefusal> {
+        match self.lock(workspace, holder) {
+            Ok(Some(id)) => self.unlock(workspace, &id),
+            Err(LockRefusal::Held { holder: Some(present), .. }) if present.id == holder.id => {
+                self.unlock(workspace, &LockId(present.id))
+            }
+            Err(LockRefusal::Store(error)) => Err(UnlockRefusal::Failed(error)),
+            _ => Err(UnlockRefusal::NotLocked),
+        }
+    }
+
     fn has_locks(&self) -> bool {
         self.unlock.is_some()
     }

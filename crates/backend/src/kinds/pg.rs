@@ -481,6 +481,11 @@ impl Store for Pg {
         }
     }
 
+    /// The lock of a session without response has ended with the session.
+    fn abandon_lock(&self, _: &str, _: &LockHolder) -> Result<(), UnlockRefusal> {
+        Err(UnlockRefusal::NotLocked)
+    }
+
     fn check_lock(&self, workspace: &str, id: &LockId) -> Result<LockCheck, StoreError> {
         let Some(held) = self.held(workspace).filter(|held| held.id == *id) else {
             return Ok(LockCheck::Lost("this process no longer has it".to_owned()));

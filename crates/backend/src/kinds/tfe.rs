@@ -12,7 +12,7 @@ mod states;
 mod versions;
 mod workspaces;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -54,6 +54,8 @@ struct Memory {
     workspaces: BTreeMap<String, Remote>,
     /// The locks that this process holds, by the names of their workspaces on the server: the string that distinguishes them.
     locks: BTreeMap<String, String>,
+    /// Workspaces with a request to release the lock of this process that had no response.
+    unanswered: BTreeSet<String>,
     /// The state that was read or written last, by workspace.
     heads: BTreeMap<String, states::Head>,
     /// The interval at which the server wants snapshots, as its last response about a state says.
@@ -96,6 +98,11 @@ impl Store for TfeStore {
     fn unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal> {
         let name = self.mapping.remote(workspace).map_err(UnlockRefusal::Failed)?;
         self.unlock_workspace(&name, id)
+    }
+
+    fn abandon_lock(&self, workspace: &str, holder: &LockHolder) -> Result<(), UnlockRefusal> {
+        let name = self.mapping.remote(workspace).map_err(UnlockRefusal::Failed)?;
+        self.abandon_workspace_lock(&name, holder)
     }
 
     fn check_lock(&self, workspace: &str, _: &LockId) -> Result<LockCheck, StoreError> {

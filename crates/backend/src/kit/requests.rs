@@ -11,6 +11,8 @@ use super::store::{StoreError, StoreErrorKind};
 
 /// The largest state that is read, in bytes.
 pub(crate) const STATE_LIMIT: u64 = 256 << 20;
+/// The largest page of a list, in bytes.
+pub(crate) const LIST_LIMIT: u64 = 32 << 20;
 /// Limit for one request. Large states over slow connections take their time; a host that sends nothing is given up earlier.
 const TIMEOUT: Duration = Duration::from_secs(300);
 /// Characters of the content of a response that a message contains.

@@ -47,6 +47,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn has_locks(&self) -> bool {
         true
     }
+    /// Releases the lock that a request without response may have taken, if it has. The lock of another process stays.
+    fn abandon_lock(&self, workspace: &str, holder: &LockHolder) -> Result<(), UnlockRefusal> {
+        self.unlock(workspace, &LockId(holder.id.clone()))
+    }
     /// Whether the lock with this id is still held. A running apply asks from a thread of its own, at intervals. A
     /// store that has to renew its lock does it here or in a thread of its own.
     fn check_lock(&self, _workspace: &str, _id: &LockId) -> Result<LockCheck, StoreError> {

@@ -8,7 +8,7 @@ use yuba_syntax::Diagnostics;
 use super::{Held, StoredState};
 use crate::diagnostics;
 use crate::errored::ERRORED_STATE;
-use crate::files::{Access, Open, directory_of, write_new};
+use crate::files::{Access, Open, OpenFile, directory_of, write_new};
 use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, continues, discard, read_journal};
 use crate::journal::line::{fingerprint, last_announced};
 use crate::kit::store::{RunState, ServerJournal, StoreError, StoreErrorKind, Stored};
@@ -21,7 +21,34 @@ struct FoundJournal {
     has_copy: bool,
 }
 
+/// Whether the journal that a run has left is put in order on disk.
+pub(super) enum Repair {
+    /// With the lock of the journal, if it exists.
+    Allowed { _guard: Option<Box<dyn OpenFile>> },
+    /// This process has no lock, or another process is writing the journal.
+    Refused,
+}
+
 impl StoredState {
+    /// Decides about repairs before the state is read. A store without locks does not exclude other runs, and a run without the
+    /// lock of the store may go on: the lock of the journal excludes both.
+    pub(super) fn repair(&self) -> Repair {
+        let has_journal = || self.lasts() && self.backend.files.exists(&self.journal).unwrap_or(true);
+        match self.held {
+            Held::Nothing => Repair::Refused,
+            _ if has_journal() => match self.try_guard() {
+                Ok(Some(guard)) => Repair::Allowed { _guard: Some(guard) },
+                Ok(None) => Repair::Refused,
+                Err(error) => {
+                    tracing::debug!(%error, "the lock of the journal cannot be taken");
+                    Repair::Refused
+                }
+            },
+            Held::Lock(_) => Repair::Allowed { _guard: None },
+            Held::WithoutLock => Repair::Refused,
+        }
+    }
+
     /// Whether another process of this machine is writing the journal.
     fn is_live(&self) -> bool {
         let opened = self.backend.files.open(&self.journal_lock(), Open::Existing);
@@ -53,11 +80,12 @@ impl StoredState {
         &mut self,
         mut state: Option<State>,
         content: &[u8],
+        repair: &Repair,
         mut said: Diagnostics,
     ) -> Result<Reading, Diagnostics> {
         let (files, journal_at, location) = (self.files(), self.journal.clone(), PathBuf::from(&self.location));
         let command = format!("yuba state push {ERRORED_STATE}");
-        let in_order = !matches!(self.held, Held::Nothing);
+        let in_order = matches!(repair, Repair::Allowed { .. });
         let sealing = self.backend.sealing.clone();
         let examination = Examination {
             files: files.as_ref(),

@@ -6,6 +6,7 @@ use super::*;
 use crate::encryption::{EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing};
 use crate::fake::{Call, FakeStore, Fault};
 use crate::kit::store::StoreErrorKind::{Conflict, Lasting, LockLost, Transient};
+use crate::kit::store::{LockId, Store as _};
 use crate::kit::{BackendEnvironment, Retries};
 use crate::stored::StoredBackend;
 use crate::{Backend, LastResort, Saved, SuccessorCheck, WayBack, WorkspaceRemoval, diagnostics, save_errored};
@@ -225,6 +226,47 @@ fn a_journal_in_the_making_is_not_reported() {
 }
 
 #[test]
+fn a_running_journal_survives_other_commands_without_a_lock() {
+    // The running apply and the other command: both on a store without locks, without the lock, or one of them with it.
+    for (has_locks, apply_locks, other_locks) in [(false, true, true), (true, false, true), (true, false, false)] {
+        let label = format!("unlocked-{has_locks}-{apply_locks}-{other_locks}");
+        let remote = match has_locks {
+            true => Remote::new(&label),
+            false => Remote { store: FakeStore::without_locks(&label), ..Remote::new(&label) },
+        };
+        remote.save([1]);
+        let opened = |locks: bool| if locks { remote.locked() } else { remote.open() };
+        let mut running = opened(apply_locks);
+        let mut state = running.read().expect("the state is readable").state.expect("it was saved");
+        let mut journal = running.journal(&mut state).expect("the sandbox can be written");
+        let id = begin(journal.as_mut(), 10);
+        journal.finish(id, &[edit(10)]);
+        state.apply(edit(10));
+        journal.flush().expect("the sandbox can be written");
+        let (stored, name) = (remote.store.content("default"), remote.journals());
+        let text = |name: &str| remote.sandbox.text(&format!("data/journals/default/{name}"));
+        let lines = text(&name[0]);
+        // A plan, and an apply.
+        let mut other = opened(other_locks);
+        let reading = other.read().expect("the state is readable");
+        assert_eq!((numbers(reading.state.as_ref()), reading.recovered), (vec![1, 10], None), "{label}");
+        let mut start = reading.state.expect("it was read");
+        assert!(other.journal(&mut start).is_err(), "{label}: another process is writing it");
+        drop(other);
+        assert_eq!((remote.store.content("default"), remote.journals()), (stored, name.clone()), "{label}");
+        assert_eq!(text(&name[0]), lines, "{label}");
+        let saved = journal.close(&mut state);
+        assert_eq!(saved.ok(), Some(Saved::Changed), "{label}");
+        drop(running);
+        assert_eq!(numbers(remote.open().read().expect("it is readable").state.as_ref()), [1, 10], "{label}");
+        // The journal of a run that was killed is completed, with a lock or without.
+        remote.interrupted();
+        let recovered = remote.locked().read().expect("it is readable").recovered.expect("it was recovered");
+        assert!(recovered.saved && remote.journals().is_empty(), "{label}");
+    }
+}
+
+#[test]
 fn requests_that_may_pass_are_repeated() {
     let remote = Remote::new("retries");
     remote.save([1]);
@@ -261,6 +303,36 @@ fn a_lost_response_is_not_a_failure() {
     state.apply(edit(2));
     remote.store.script([(); 3].map(|()| (Call::Write, Fault::ResponseLost)));
     assert_eq!(remote.locked().write(&mut state).ok(), Some(Saved::Changed), "the last attempt has arrived");
+}
+
+#[test]
+fn a_lock_whose_responses_were_all_lost_blocks_no_run() {
+    let remote = Remote::new("lost-lock");
+    let passing = |call| (call, Fault::Fails(Transient));
+    let lost = [(Call::Lock, Fault::ResponseLost), passing(Call::Lock), passing(Call::Lock)];
+    // It is released after the last attempt.
+    remote.store.script(lost);
+    assert!(remote.open().try_lock(ourselves("test")).is_err() && !remote.store.is_locked("default"));
+    // If that fails as well, the next call of the same run recognises it.
+    remote.store.script(lost);
+    remote.store.script([passing(Call::Unlock)]);
+    let (mut store, holder) = (remote.open(), ourselves("test"));
+    assert!(store.try_lock(holder.clone()).is_err() && remote.store.is_locked("default"));
+    assert!(remote.open().try_lock(ourselves("test")).is_err(), "another run has another ID");
+    assert_eq!(store.try_lock(holder.clone()).map(|outcome| outcome.id).ok(), Some(holder.id));
+    // The lock of another process stays.
+    remote.store.script([passing(Call::Lock), passing(Call::Lock), passing(Call::Lock)]);
+    assert!(remote.open().try_lock(ourselves("test")).is_err() && remote.store.is_locked("default"));
+}
+
+#[test]
+fn a_lock_that_another_process_took_after_the_release_is_released() {
+    let remote = Remote::new("lost-release");
+    let mut store = remote.locked();
+    remote.store.script([(Call::Unlock, Fault::OtherLocks)]);
+    store.unlock().expect("the first request has released it");
+    assert!(remote.store.is_locked("default"), "the lock of the other process stays");
+    remote.store.unlock("default", &LockId("wrong".to_owned())).expect_err("it is that of another process");
 }
 
 #[test]

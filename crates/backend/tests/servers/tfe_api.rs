@@ -24,7 +24,7 @@ const OTHER: &[u8] = br#"{"version":4,"terraform_version":"1.12.6","serial":2,"l
 
 /// All tests.
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 16] = [
+    let all: [(&str, fn()); 18] = [
         ("hosts organizations and tokens are checked first", hosts_organizations_and_tokens_are_checked_first),
         ("the environment completes a cloud block", the_environment_completes_a_cloud_block),
         ("the cloud block needs a recent api", the_cloud_block_needs_a_recent_api),
@@ -39,6 +39,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("locks name their holder and belong to a process", locks_name_their_holder_and_belong_to_a_process),
         ("a lock of a run or of another user stays", a_lock_of_a_run_or_of_another_user_stays),
         ("a lock whose response is lost is recognised", a_lock_whose_response_is_lost_is_recognised),
+        ("a release without response leaves other locks alone", a_release_without_response_leaves_other_locks_alone),
+        ("paths of contents are in no message", paths_of_contents_are_in_no_message),
         ("transient failures are distinguished", transient_failures_are_distinguished),
         ("operations run where the workspace says", operations_run_where_the_workspace_says),
         ("variables of remote workspaces are read", variables_of_remote_workspaces_are_read),
@@ -360,6 +362,49 @@ fn a_lock_whose_response_is_lost_is_recognised() {
         matches!(store.lock("default", &holder), Err(LockRefusal::Store(error)) if error.kind == StoreErrorKind::Transient)
     );
     assert!(store.lock("default", &holder).is_ok_and(|id| id.is_some()));
+}
+
+fn a_release_without_response_leaves_other_locks_alone() {
+    let setting = Setting::new();
+    setting.server.without_reasons();
+    let store = setting.remote();
+    prepare(store.as_ref(), "default");
+    let id = lock(store.as_ref(), "default");
+    setting.server.fail(On::Path("POST", "/actions/unlock"), Fault::CloseAfter, 1);
+    assert!(matches!(store.unlock("default", &id), Err(UnlockRefusal::Failed(_))));
+    // Another process with the same token takes the lock, and the server does not say so.
+    let other = setting.remote();
+    lock(other.as_ref(), "default");
+    match store.unlock("default", &id) {
+        Err(UnlockRefusal::Failed(error)) => {
+            assert!(error.kind == StoreErrorKind::Lasting && error.reason.contains("force-unlock acme/app"), "{error}");
+        }
+        outcome => panic!("{outcome:?}"),
+    }
+    assert!(setting.server.workspace("app").is_some_and(|workspace| workspace.lock.is_some()));
+    // A lock whose requests had no response is released where the server returns reasons.
+    let setting = Setting::new();
+    let store = setting.remote();
+    prepare(store.as_ref(), "default");
+    setting.server.fail(On::Path("POST", "/actions/lock"), Fault::CloseAfter, 1);
+    let holder = holder();
+    assert!(store.lock("default", &holder).is_err());
+    store.abandon_lock("default", &holder).expect("the lock is that of this process");
+    assert!(setting.server.workspace("app").is_some_and(|workspace| workspace.lock.is_none()));
+}
+
+fn paths_of_contents_are_in_no_message() {
+    let setting = Setting::new();
+    let store = setting.remote();
+    prepare(store.as_ref(), "default");
+    let id = lock(store.as_ref(), "default");
+    for (fault, times) in [(Fault::Status(403, None), 1), (Fault::CloseBefore, 3)] {
+        setting.server.fail(On::Method("PUT"), fault, times);
+        let refused =
+            store.write("default", &Write { content: STATE, precondition: Precondition::Absent, lock: Some(&id) });
+        let error = refused.expect_err("the upload fails");
+        assert!(error.reason.contains("/...: ") && !error.reason.contains("/object/"), "{error}");
+    }
 }
 
 fn transient_failures_are_distinguished() {

@@ -51,12 +51,15 @@ impl Moment {
             zone => {
                 let sign = if zone.starts_with('-') { -1 } else { 1 };
                 let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-                sign * (hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60)
+                let part = |text: &str| text.parse::<i64>().ok().filter(|number| (0..100).contains(number));
+                sign * (part(hours)? * 3600 + part(minutes)? * 60)
             }
         };
         let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && (1..=9999).contains(&year);
-        let seconds = days(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset;
-        (in_range && hour < 24 && minute < 60 && second < 61).then_some(Moment(seconds))
+        let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..61).contains(&second);
+        // Numbers out of range can be too large to calculate with.
+        (in_range && is_time)
+            .then(|| Moment(days(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset))
     }
 
     /// Reads the `Date` header of a response: `Wed, 18 Nov 2026 14:40:19 GMT`.
@@ -113,11 +116,18 @@ mod tests {
             "2015-08-30T25:36:00Z",
             "é-é-éTéééééééé",
             "2015-08-30T12:36:00+x",
+            "9223372036854775807-01-01T00:00:00Z",
+            "2015-08-9223372036854775807T12:36:00Z",
+            "2015-9223372036854775807-30T12:36:00Z",
+            "2015-08-30T12:36:00+9223372036854775807:00",
+            "2015-08-30T12:36:00+00:9223372036854775807",
+            "2015-08-30T-1:00:00Z",
         ] {
             assert_eq!(Moment::parse_rfc3339(wrong), None, "{wrong}");
         }
         let moment = Moment::parse_http("Wed, 18 Nov 2026 14:40:19 GMT").expect("it is a date");
         assert_eq!(moment.compact(), "20261118T144019Z");
         assert_eq!(Moment::parse_http("yesterday"), None);
+        assert_eq!(Moment::parse_http("Wed, 18 Nov 9223372036854775807 14:40:19 GMT"), None);
     }
 }

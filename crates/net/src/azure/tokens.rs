@@ -41,6 +41,9 @@ pub(super) enum Assertion {
     Pipelines { url: String, connection: String, token: Secret },
 }
 
+/// The longest validity that counts. Tokens that say more are renewed earlier than necessary.
+const LONGEST_VALIDITY: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// A token and the time for which it is valid.
 pub(super) struct Token {
     pub(super) token: Secret,
@@ -64,7 +67,7 @@ pub(super) fn validity(json: &Json) -> Duration {
     };
     let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs();
     let seconds = number("expires_in").or_else(|| number("expires_on").map(|at| at.saturating_sub(now())));
-    seconds.map_or(UNKNOWN_VALIDITY, Duration::from_secs)
+    seconds.map_or(UNKNOWN_VALIDITY, Duration::from_secs).min(LONGEST_VALIDITY)
 }
 
 impl Assertion {

@@ -257,6 +257,29 @@ fn the_metadata_server_is_asked_with_its_header() {
     assert!(error.reason.contains("without the header \"Metadata-Flavor: Google\""), "{error}");
 }
 
+#[test]
+fn a_token_is_used_until_it_expires_if_it_cannot_be_renewed() {
+    for (seconds, works) in [(60, true), (1, false)] {
+        let count = std::sync::atomic::AtomicUsize::new(0);
+        let host = Host::start(move |_| match count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            0 => granted("first", seconds).with("Metadata-Flavor", "Google"),
+            _ => Reply::status(503),
+        });
+        let named: Environment = [("GCE_METADATA_HOST", host.name())].into_iter().collect();
+        let source = find(&settings(None), &named, &client(), no_files()).expect("it is found");
+        let end = SystemTime::now() + std::time::Duration::from_millis(1_100);
+        assert_eq!(source.token().expect("the server responds").reveal(), "first");
+        while !works && SystemTime::now() < end {
+            std::thread::yield_now();
+        }
+        match source.token() {
+            Ok(token) => assert!(works && token.reveal() == "first"),
+            Err(error) => assert!(!works && error.may_pass, "{error}"),
+        }
+        assert_eq!(host.asked().len(), 2, "it is renewed early");
+    }
+}
+
 /// The IAM Credentials API, for callers with a token.
 fn iam(caller: &'static str, delegates: Json, scope: Json, lifetime: &'static str) -> Host {
     Host::start(move |asked| {

@@ -184,3 +184,93 @@ fn an_interrupt_stops_clients_that_are_made_from_the_interrupted_one() {
         lasting.block_on(async {}).is_ok() && lasting.with_options(ClientOptions::default()).block_on(async {}).is_ok()
     );
 }
+
+#[test]
+fn uploads_have_time_in_proportion_to_their_size() {
+    let silent = Duration::from_millis(400);
+    let host = Host::start(move |asked| {
+        // A host that receives slowly is silent until it has everything.
+        std::thread::sleep(silent);
+        Reply::ok(asked.bytes.len().to_string())
+    });
+    let send = |size: usize, timeout: Duration| {
+        let settings = HttpSettings { retries: 0, stall: silent / 4, slowest_rate: 1 << 10, ..HttpSettings::default() };
+        let request = Request {
+            method: Method::PUT,
+            body: Some(vec![b'x'; size]),
+            timeout: Some(timeout),
+            ..Request::new(url(&host.url("/state")))
+        };
+        let sent = HttpClient::new(settings).get(&request);
+        sent.map(|response| String::from_utf8_lossy(&response.body).into_owned()).map_err(|error| error.reason)
+    };
+    let long = Duration::from_secs(60);
+    assert_eq!(send(64 << 10, long), Ok("65536".to_owned()));
+    assert_eq!(send(10, long), Err("the host does not respond".to_owned()), "a small request has no such time");
+    let short = Duration::from_millis(200);
+    assert_eq!(send(64 << 10, short), Err("no complete response within 0.2 seconds".to_owned()));
+}
+
+#[test]
+fn a_pause_within_a_response_is_limited() {
+    let host = Host::start(|asked| match asked.path() {
+        "/steady" => Reply::ok(vec![b'x'; 40]).slowly(Duration::from_millis(10)),
+        _ => Reply::ok(vec![b'x'; 4]).slowly(Duration::from_secs(2)),
+    });
+    let settings = HttpSettings { retries: 0, stall: Duration::from_millis(250), ..HttpSettings::default() };
+    let get = |path: &str| {
+        let response = HttpClient::new(settings.clone()).get(&Request::new(url(&host.url(path))));
+        response.map(|response| response.body.len()).map_err(|error| error.reason)
+    };
+    assert_eq!(get("/steady"), Ok(40));
+    assert_eq!(get("/pause"), Err("the host does not respond".to_owned()));
+}
+
+#[test]
+fn only_reads_follow_redirects() {
+    for status in [301, 302, 303, 307, 308] {
+        let host = Host::start(move |asked| match asked.path() {
+            "/old" => Reply::status(status).with("Location", "/new"),
+            _ => Reply::ok("stored"),
+        });
+        let send = |method: Method| {
+            let body = (method != Method::GET).then(|| b"content".to_vec());
+            let request = Request { method, body, ..Request::new(url(&host.url("/old"))) };
+            client().get(&request).map(|response| response.status)
+        };
+        assert_eq!((send(Method::GET), host.count("/new")), (Ok(200), 1), "{status}");
+        assert_eq!(
+            (send(Method::PUT), send(Method::POST), host.count("/new")),
+            (Ok(status), Ok(status), 1),
+            "{status}"
+        );
+    }
+}
+
+#[test]
+fn a_large_error_is_cut_off() {
+    let host = Host::start(|_| Reply { status: 404, ..Reply::ok(vec![b'x'; 3 << 20]) });
+    let response = client().get(&Request::new(url(&host.url("/x")))).expect("the host answers");
+    assert!(response.status == 404 && response.body.len() < 2 << 20, "{}", response.body.len());
+}
+
+#[test]
+fn an_empty_proxy_is_no_proxy() {
+    let host = Host::start(|_| Reply::ok("direct"));
+    let proxies = Proxies { http: Some(String::new()), https: Some(String::new()), ..Proxies::default() };
+    let direct = client().with_options(ClientOptions { proxies: Some(proxies), ..ClientOptions::default() });
+    assert_eq!(direct.get(&Request::new(url(&host.url("/x")))).map(|response| response.status), Ok(200));
+    let secret = Proxies { http: Some("http://ann:hush@proxy.example:1".to_owned()), ..Proxies::default() };
+    let printed = format!("{secret:?}");
+    assert!(printed.contains("proxy.example:1") && !printed.contains("hush"), "{printed}");
+}
+
+#[test]
+fn a_path_that_is_a_credential_is_not_shown() {
+    let request =
+        Request { visible: Visible::Origin, ..Request::new(url("http://127.0.0.1:1/object/hidden?x=hidden")) };
+    let error = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() }).get(&request);
+    let text = error.expect_err("the port is closed").to_string();
+    assert!(text.starts_with("http://127.0.0.1:1/...: ") && !text.contains("hidden"), "{text}");
+    assert!(!format!("{request:?}").contains("hidden"));
+}

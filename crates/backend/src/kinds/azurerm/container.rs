@@ -10,7 +10,7 @@ use yuba_net::azure::{STORAGE_SCOPE, SharedKey, StorageAccount, TokenSource, acc
 use yuba_net::http::{HttpClient, Method, Request, Response, Url};
 
 use super::errors;
-use crate::kit::requests::exchange;
+use crate::kit::requests::{LIST_LIMIT, exchange};
 use crate::kit::store::{StoreError, StoreErrorKind};
 
 /// The version of the blob service. It has all that is used here, and Azure Stack knows it.
@@ -117,9 +117,10 @@ impl Reply {
         self.response.is_success()
     }
 
-    /// Whether the blob does not exist. A missing container is something else.
+    /// Whether the service says that the blob does not exist. A missing container is something else, and so is the page of a proxy.
     pub(super) fn is_absent(&self) -> bool {
-        self.response.status == 404 && (self.code.is_empty() || self.code == "BlobNotFound")
+        let is_of_service = || self.header("x-ms-request-id").is_some();
+        self.response.status == 404 && (self.code == "BlobNotFound" || self.code.is_empty() && is_of_service())
     }
 }
 
@@ -139,6 +140,7 @@ impl Container {
         }
         let mut request = Request { method: call.method, body: call.body, ..Request::new(url) };
         request.timeout = Some(self.timeout);
+        request.limit = call.query.contains(&("comp", "list")).then_some(LIST_LIMIT);
         request = request.with_header("x-ms-date", http_date(SystemTime::now())).with_header("x-ms-version", VERSION);
         for (name, value) in call.headers {
             request = request.with_header(name, value);

@@ -105,6 +105,20 @@ fn failures_say_what_to_do() {
 }
 
 #[test]
+fn only_the_service_says_that_a_blob_does_not_exist() {
+    let absent = [refused(404, "BlobNotFound", "no"), Reply::status(404).with("x-ms-request-id", "1")];
+    let page = || Reply { status: 404, ..Reply::ok("<html>not here</html>").with("Content-Type", "text/html") };
+    let other = [page(), Reply { status: 404, ..Reply::ok("404 page not found") }, Reply::status(404)];
+    for (replies, is_absent) in [(&absent[..], true), (&other[..], false)] {
+        for reply in replies {
+            let answer = reply.clone();
+            let (store, _host) = store(&json!({}), move |_| answer.clone());
+            assert_eq!(store.read("default").ok(), is_absent.then_some(None), "{reply:?}");
+        }
+    }
+}
+
+#[test]
 fn a_signature_is_sent_and_never_shown() {
     let sas = "?sv=2022-11-02&se=2020-01-01T00:00:00Z&sig=hidden%2Bsig%3D";
     let arguments = json!({"access_key": null, "sas_token": sas});

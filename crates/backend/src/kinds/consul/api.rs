@@ -1,6 +1,7 @@
 //! Requests to the HTTP API of Consul: keys, transactions, sessions.
 
 use std::fmt;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,6 +11,11 @@ use yuba_net::http::{HttpClient, Method, Request, Response, Url, shown};
 
 use crate::kit::requests::{STATE_LIMIT, exchange, unexpected};
 use crate::kit::store::{StoreError, StoreErrorKind};
+
+/// Limit for the renewal of a session. A renewal without response leaves time for another one before the session expires.
+const RENEWAL: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(4) };
+/// The header of every response of Consul about keys.
+const INDEX: &str = "x-consul-index";
 
 /// Where the API is and what every request contains.
 pub(super) struct Api {
@@ -155,7 +161,11 @@ impl Api {
     }
 
     fn send(&self, method: Method, url: Url, body: Option<Vec<u8>>) -> Result<(Request, Response), StoreError> {
-        let mut request = Request { method, body, basic: self.basic.clone(), ..Request::new(url) };
+        self.send_request(Request { method, body, ..Request::new(url) })
+    }
+
+    fn send_request(&self, mut request: Request) -> Result<(Request, Response), StoreError> {
+        request.basic.clone_from(&self.basic);
         // Values are encoded in Base64.
         request.limit = Some(STATE_LIMIT / 3 * 4 + 4096);
         if let Some(token) = &self.token {
@@ -174,12 +184,12 @@ impl Api {
         }
     }
 
-    /// The response, if its status is 200. None for 404, if that is a regular answer.
+    /// The response, if its status is 200. None for a 404 of Consul itself, if that is a regular answer.
     fn expect(sent: (Request, Response)) -> Result<Option<Response>, StoreError> {
         let (request, response) = sent;
         match response.status {
             200 => Ok(Some(response)),
-            404 if request.method == Method::GET => Ok(None),
+            404 if request.method == Method::GET && response.header(INDEX).is_some() => Ok(None),
             403 => Err(denied(unexpected(&request, &response))),
             _ => Err(unexpected(&request, &response)),
         }
@@ -285,7 +295,9 @@ impl Api {
 
     /// Keeps a session from expiring.
     pub(super) fn renew_session(&self, id: &str) -> Result<SessionState, StoreError> {
-        let (request, response) = self.send(Method::PUT, self.url(&format!("v1/session/renew/{id}"), &[]), None)?;
+        let request = Request::new(self.url(&format!("v1/session/renew/{id}"), &[]));
+        let request = Request { method: Method::PUT, timeout: Some(RENEWAL), ..request };
+        let (request, response) = self.send_request(request)?;
         match response.status {
             200 => Ok(SessionState::Alive),
             404 => Ok(SessionState::Gone),

@@ -45,10 +45,14 @@ pub(in crate::kinds) fn schema() -> ArgumentSchema {
 }
 
 pub(in crate::kinds) fn check(arguments: &Arguments) -> Diagnostics {
-    match arguments.text("path").filter(|path| path.starts_with('/')) {
+    match arguments.text("path") {
         // Consul has no such keys.
-        Some(path) => diagnostics::consul_path_invalid(&path).into(),
-        None => Diagnostics::new(),
+        Some(path) if path.starts_with('/') => diagnostics::consul_path_invalid(&path).into(),
+        // URLs have no such segments, so the requests would be about another key.
+        Some(path) if path.split('/').any(|segment| matches!(segment, "." | "..")) => {
+            diagnostics::consul_path_relative(&path).into()
+        }
+        _ => Diagnostics::new(),
     }
 }
 

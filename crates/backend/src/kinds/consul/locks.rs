@@ -141,6 +141,18 @@ impl Locks {
         }
     }
 
+    /// Ends the session of an attempt whose response was lost. Consul releases the key that it may hold.
+    pub(super) fn abandon(&self, holder: &LockHolder) -> Result<(), UnlockRefusal> {
+        match self.memory().pending.clone().filter(|(id, _)| *id == holder.id) {
+            Some((_, session)) => {
+                self.api.destroy_session(&session).map_err(UnlockRefusal::Failed)?;
+                self.memory().pending = None;
+                Ok(())
+            }
+            None => Err(UnlockRefusal::NotLocked),
+        }
+    }
+
     fn new_session(&self) -> Result<String, StoreError> {
         let (ttl, delay) = (format!("{}s", TTL.as_secs()), format!("{}ms", LOCK_DELAY.as_millis()));
         self.api.create_session(&json!({ "Name": "Consul API Lock", "TTL": ttl, "LockDelay": delay }))

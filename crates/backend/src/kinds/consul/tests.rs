@@ -42,6 +42,9 @@ fn addresses_come_from_arguments_and_environment() {
     for (arguments, variables, summary) in [
         (json!({}), vec![], invalid),
         (json!({ "path": "/a" }), vec![], invalid),
+        (json!({ "path": "a/../b" }), vec![], invalid),
+        (json!({ "path": "./a" }), vec![], invalid),
+        (json!({ "path": "a/." }), vec![], invalid),
         (json!({ "path": "a", "scheme": "ftp" }), vec![], invalid),
         (json!({ "path": "a", "address": "ftp://x" }), vec![], invalid),
         (json!({ "path": "a", "address": "x?y" }), vec![], invalid),
@@ -95,7 +98,7 @@ fn agent(transaction: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> (Host
         ("PUT", "/v1/session/create") => Reply::json(r#"{"ID":"session-1"}"#),
         ("PUT", _) => Reply::json("true"),
         ("GET", "/v1/kv/p") => Reply::json(r#"[{"Key":"p","Flags":0,"Value":"e30=","ModifyIndex":7}]"#),
-        _ => Reply::status(404),
+        _ => Reply::status(404).with("X-Consul-Index", "7"),
     });
     let store = try_open(&json!({ "path": "p", "address": host.name() }), &[]).expect("the arguments are valid");
     (host, store)
@@ -124,6 +127,34 @@ fn writes_compare_the_index_and_the_session() {
     write(Precondition::Absent, None).expect("the agent accepts it");
     let sent = operations(host.asked().last().expect("it was sent"));
     assert_eq!(sent, [json!({ "Verb": "cas", "Key": "p", "Value": "e30=", "Index": 0 })]);
+}
+
+#[test]
+fn only_consul_says_that_a_key_does_not_exist() {
+    for (index, is_absent) in [(Some("7"), true), (None, false)] {
+        let host = Host::start(move |_| match index {
+            Some(index) => Reply::status(404).with("X-Consul-Index", index),
+            None => Reply { status: 404, ..Reply::ok("404 page not found") },
+        });
+        let store = try_open(&json!({ "path": "p", "address": host.name() }), &[]).expect("the arguments are valid");
+        assert_eq!(store.read("default").ok(), is_absent.then_some(None));
+        assert_eq!(store.workspaces().ok(), is_absent.then(Vec::new));
+    }
+}
+
+#[test]
+fn a_renewal_without_response_ends_before_the_session() {
+    let host = Host::start(|_| Reply::stall());
+    let api = super::api::Api {
+        client: yuba_net::http::HttpClient::new(Default::default()),
+        base: yuba_net::http::Url::parse(&host.url("")).expect("it is a URL"),
+        parameters: Vec::new(),
+        token: None,
+        basic: None,
+    };
+    let started = std::time::Instant::now();
+    let error = api.renew_session("s").expect_err("there is no response");
+    assert!(error.kind == StoreErrorKind::Transient && started.elapsed().as_secs() < 15, "{error}");
 }
 
 #[test]

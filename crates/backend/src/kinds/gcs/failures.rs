@@ -30,8 +30,22 @@ impl Action {
     }
 }
 
-/// Whether a response of status 404 is about the bucket and not about an object in it.
-pub(super) fn is_bucket_missing(response: &Response) -> bool {
+/// Whether a response says that the bucket has no such object. A missing bucket is something else, and so is the page of a proxy.
+pub(super) fn is_object_missing(response: &Response) -> bool {
+    let text = String::from_utf8_lossy(&response.body);
+    let is_of_service = || {
+        let document: Json = serde_json::from_slice(&response.body).unwrap_or_default();
+        document["error"].is_object()
+            || response.header("x-guploader-uploadid").is_some()
+            || text.starts_with("No such object")
+            // Emulators respond so to requests for contents.
+            || text.trim() == "Not Found"
+    };
+    response.status == 404 && !text.contains("bucket does not exist") && is_of_service()
+}
+
+/// Whether a response of status 404 is about the bucket.
+fn is_bucket_missing(response: &Response) -> bool {
     String::from_utf8_lossy(&response.body).contains("bucket does not exist")
 }
 
@@ -57,6 +71,9 @@ pub(super) fn refused(action: Action, bucket: &str, request: &Request, response:
                 .to_owned()
         }
         (403, _) => format!("The credentials require {} on bucket \"{bucket}\"", action.permissions()),
+        (404, _) if !is_bucket_missing(response) && action != Action::Create && action != Action::List => {
+            "The response is not one of Cloud Storage. Check \"storage_custom_endpoint\" and proxies".to_owned()
+        }
         (404, _) => format!("The bucket \"{bucket}\" does not exist. Create it, or change the argument \"bucket\""),
         (400, "customerEncryptionKeyIsIncorrect" | "customerEncryptionKeySha256IsInvalid") => {
             "The state is encrypted with another key than \"encryption_key\"".to_owned()

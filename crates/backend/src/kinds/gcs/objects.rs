@@ -12,7 +12,7 @@ use yuba_net::http::{HttpClient, Method, Request, Response, Url, shown};
 
 use super::endpoint::Endpoint;
 use super::failures::{self, Action};
-use crate::kit::requests::exchange;
+use crate::kit::requests::{LIST_LIMIT, exchange};
 use crate::kit::store::{StoreError, StoreErrorKind};
 
 /// The type that OpenTofu's objects have.
@@ -114,7 +114,7 @@ impl Objects {
         let (request, response) = self.send(Action::Read, with_key(Request::new(url), protection))?;
         match response.status {
             200 => {}
-            404 if !failures::is_bucket_missing(&response) => return Ok(None),
+            404 if failures::is_object_missing(&response) => return Ok(None),
             _ => return Err(self.refused(Action::Read, &request, &response)),
         }
         match response.header("x-goog-generation").map(str::to_owned) {
@@ -133,7 +133,7 @@ impl Objects {
         let (request, response) = self.send(Action::Read, Request::new(url))?;
         match response.status {
             200 => generation_of(&request, &response).map(Some),
-            404 if !failures::is_bucket_missing(&response) => Ok(None),
+            404 if failures::is_object_missing(&response) => Ok(None),
             _ => Err(self.refused(Action::Read, &request, &response)),
         }
     }
@@ -175,7 +175,7 @@ impl Objects {
         let (request, response) = self.send(Action::Delete, Request { method: Method::DELETE, ..Request::new(url) })?;
         match response.status {
             200 | 204 => Ok(Conditional::Done(())),
-            404 if !failures::is_bucket_missing(&response) => Ok(Conditional::Done(())),
+            404 if failures::is_object_missing(&response) => Ok(Conditional::Done(())),
             412 => Ok(Conditional::Refused),
             _ => Err(self.refused(Action::Delete, &request, &response)),
         }
@@ -194,7 +194,7 @@ impl Objects {
             if let Some(page) = &page {
                 url.query_pairs_mut().append_pair("pageToken", page);
             }
-            let (request, response) = self.send(Action::List, Request::new(url))?;
+            let (request, response) = self.send(Action::List, Request::new(url).at_most(LIST_LIMIT))?;
             if response.status != 200 {
                 return Err(self.refused(Action::List, &request, &response));
             }

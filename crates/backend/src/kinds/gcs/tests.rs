@@ -328,6 +328,24 @@ fn refusals_say_what_to_do() {
 }
 
 #[test]
+fn only_cloud_storage_says_that_an_object_does_not_exist() {
+    let text = |text: &str| Reply { status: 404, ..Reply::ok(text) };
+    let cases = [
+        (refusal(404, "notFound", "No such object: b/x"), true),
+        (text("No such object: b/x").with("Content-Type", "text/html"), true),
+        (Reply::status(404).with("X-GUploader-UploadID", "u"), true),
+        (text("<html>not here</html>").with("Content-Type", "text/html"), false),
+        (text("404 page not found"), false),
+        (Reply::status(404), false),
+    ];
+    for (reply, is_absent) in cases {
+        let answer = reply.clone();
+        let host = Host::start(move |_| answer.clone());
+        assert_eq!(store(&host, &json!({})).read("default").ok(), is_absent.then_some(None), "{reply:?}");
+    }
+}
+
+#[test]
 fn an_emulator_gets_no_token() {
     let host = Host::start(|asked| match asked.header("authorization") {
         None => Reply::json("{}"),

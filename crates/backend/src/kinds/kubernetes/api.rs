@@ -137,7 +137,10 @@ impl Api {
     }
 
     fn send_once(&self, request: &Request) -> Result<(Request, Response), StoreError> {
-        let failed = |reason| StoreError::lasting(format!("{} {}: {reason}", request.method, shown(&request.url)));
+        let failed = |reason| {
+            let reason = format!("{} {}: {reason}", request.method, shown(&request.url));
+            StoreError::new(self.credentials.failure(), reason)
+        };
         let (sent, identity) = self.credentials.applied(request.clone()).map_err(failed)?;
         let response = exchange(&self.client(identity), sent.clone()).map_err(refusal::unreachable)?;
         Ok((sent, response))

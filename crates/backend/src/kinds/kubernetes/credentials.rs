@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value as Json;
@@ -11,6 +12,7 @@ use yuba_net::trust::ClientIdentity;
 
 use super::exec::{Exec, ExecCredential};
 use crate::files::StateFiles;
+use crate::kit::store::StoreErrorKind;
 
 /// Who sends a request.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub(super) struct Plugin {
     exec: Exec,
     cluster: Json,
     last: Mutex<Option<Arc<ExecCredential>>>,
+    /// Whether the plugin has returned credentials before.
+    has_worked: AtomicBool,
 }
 
 /// What can be done about a request that the server rejects.
@@ -59,7 +63,7 @@ impl Credentials {
     }
 
     pub(super) fn plugin(exec: Exec, cluster: Json) -> Credentials {
-        Credentials::Plugin(Plugin { exec, cluster, last: Mutex::new(None) })
+        Credentials::Plugin(Plugin { exec, cluster, last: Mutex::new(None), has_worked: AtomicBool::new(false) })
     }
 
     /// The request with credentials, and the client certificate of a plugin. The error is part of a sentence.
@@ -76,6 +80,14 @@ impl Credentials {
                 (request.with_token(credential.token.clone()), credential.identity.clone())
             }
         })
+    }
+
+    /// Whether credentials that are not available may be available later: a plugin that has worked before may work again.
+    pub(super) fn failure(&self) -> StoreErrorKind {
+        match self {
+            Credentials::Plugin(plugin) if plugin.has_worked.load(Ordering::Relaxed) => StoreErrorKind::Transient,
+            _ => StoreErrorKind::Lasting,
+        }
     }
 
     /// Forgets credentials that the server has rejected.
@@ -116,6 +128,7 @@ impl Plugin {
             return Ok(Arc::clone(credential));
         }
         let credential = Arc::new(self.exec.run(&self.cluster)?);
+        self.has_worked.store(true, Ordering::Relaxed);
         *last = Some(Arc::clone(&credential));
         Ok(credential)
     }

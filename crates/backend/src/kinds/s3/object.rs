@@ -12,7 +12,7 @@ use yuba_net::aws::{Aws, AwsFailure, Bucket, Element, Service};
 use yuba_net::http::{Method, Request, Response, Url};
 
 use super::failure::{Call, of_aws, refused};
-use crate::kit::requests::respond;
+use crate::kit::requests::{LIST_LIMIT, respond};
 use crate::kit::store::StoreError;
 
 /// Pages of a listing, a thousand objects each.
@@ -216,7 +216,7 @@ impl Objects {
             if let Some(token) = &after {
                 url.query_pairs_mut().append_pair("continuation-token", token);
             }
-            let request = self.request(Method::GET, url);
+            let request = self.request(Method::GET, url).at_most(LIST_LIMIT);
             let response = self.send(&request)?;
             if !response.is_success() {
                 return match AwsFailure::of(&response).code.as_str() {

@@ -1,12 +1,15 @@
 //! The store: states, workspaces and locks, made of objects and rows.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use md5::{Digest as _, Md5};
 use yuba_net::aws::{Origin, Service};
+use yuba_net::http::{Url, shown};
 
 use super::object::{Condition, Object, Objects, Upload};
 use super::table::{Conditional, Table};
@@ -54,6 +57,17 @@ pub(super) struct S3Store {
     consistency: Consistency,
     /// Whether the server has refused conditions of uploads.
     is_unconditional: AtomicBool,
+    /// States whose digests were not written, by workspace.
+    unrecorded: Mutex<BTreeMap<String, Unrecorded>>,
+}
+
+/// A state that was uploaded, and whose digest was not written to the table.
+#[derive(Clone, Debug)]
+struct Unrecorded {
+    /// The version before, which the caller still knows as the current one.
+    before: Option<StoreVersion>,
+    version: StoreVersion,
+    digest: String,
 }
 
 impl S3Store {
@@ -64,7 +78,26 @@ impl S3Store {
         retries: Retries,
         consistency: Consistency,
     ) -> S3Store {
-        S3Store { objects, table, layout, retries, consistency, is_unconditional: AtomicBool::new(false) }
+        let (is_unconditional, unrecorded) = (AtomicBool::new(false), Mutex::default());
+        S3Store { objects, table, layout, retries, consistency, is_unconditional, unrecorded }
+    }
+
+    fn unrecorded(&self) -> MutexGuard<'_, BTreeMap<String, Unrecorded>> {
+        self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the digest that a write before could not write, while this process has the lock. Without the digest no other process can
+    /// read the state.
+    fn record_pending(&self, workspace: &str, id: &LockId) {
+        let pending = self.unrecorded().get(workspace).cloned();
+        let Some((table, pending)) = self.table.as_ref().zip(pending) else { return };
+        if self.check_lock(workspace, id) != Ok(LockCheck::Held) {
+            return;
+        }
+        match table.put_digest(&self.row(workspace), &pending.digest) {
+            Ok(()) => drop(self.unrecorded().remove(workspace)),
+            Err(error) => tracing::warn!(reason = %error, "the digest of the state was not written before the unlock"),
+        }
     }
 
     /// The key of the state of a workspace.
@@ -247,7 +280,7 @@ impl S3Store {
         let bucket = &self.objects.bucket.name;
         match at.origin {
             Origin::Default => format!("s3://{bucket}/{key}"),
-            Origin::Custom => format!("s3://{bucket}/{key} at {}", at.url),
+            Origin::Custom => format!("s3://{bucket}/{key} at {}", without_user(&at.url)),
         }
     }
 }
@@ -295,11 +328,24 @@ impl Store for S3Store {
 
     fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError> {
         let key = self.path(workspace);
-        let etag = self.upload(&key, write)?;
+        let before = match write.precondition {
+            Precondition::Absent => None,
+            Precondition::Version(version) => Some(version.clone()),
+        };
+        // The object is the one of the last write, of which the caller knows that it has failed.
+        let ours = self.unrecorded().get(workspace).filter(|known| known.before == before).cloned();
+        let precondition = ours.as_ref().map_or(write.precondition, |ours| Precondition::Version(&ours.version));
+        let etag = self.upload(&key, &Write { precondition, ..*write })?;
+        let version = etag.map_or_else(|| by_content(write.content), StoreVersion);
         if let Some(table) = &self.table {
-            self.record_digest(table, workspace, write)?;
+            self.unrecorded().remove(workspace);
+            if let Err(error) = self.record_digest(table, workspace, write) {
+                let unrecorded = Unrecorded { before, version, digest: md5(write.content) };
+                self.unrecorded().insert(workspace.to_owned(), unrecorded);
+                return Err(error);
+            }
         }
-        Ok(etag.map_or_else(|| by_content(write.content), StoreVersion))
+        Ok(version)
     }
 
     fn delete(&self, workspace: &str) -> Result<(), StoreError> {
@@ -335,6 +381,7 @@ impl Store for S3Store {
     }
 
     fn unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal> {
+        self.record_pending(workspace, id);
         let object = self.layout.has_lock_objects.then(|| self.unlock_object(workspace, id));
         let row = self.table.as_ref().map(|table| self.unlock_row(table, workspace, id));
         match (object, row) {
@@ -408,6 +455,12 @@ fn read_holder(content: &[u8], location: &str) -> LockHolder {
         let (id, operation, who, version, path) = Default::default();
         LockHolder { id, operation, info, who, version, created: None, path }
     })
+}
+
+/// An endpoint without user and password.
+fn without_user(endpoint: &str) -> Cow<'_, str> {
+    let url = Url::parse(endpoint).ok().filter(|url| !url.username().is_empty() || url.password().is_some());
+    url.map_or(Cow::Borrowed(endpoint), |url| Cow::Owned(shown(&url).trim_end_matches('/').to_owned()))
 }
 
 fn row_location(table: &Table, row: &str) -> String {

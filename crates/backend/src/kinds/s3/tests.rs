@@ -277,6 +277,69 @@ fn a_table_has_locks_and_digests() {
 }
 
 #[test]
+fn a_digest_that_was_not_written_is_written_later() {
+    for writes_again in [true, false] {
+        let rows = Arc::new(Mutex::new(std::collections::BTreeMap::new()));
+        let table = table_host(Arc::clone(&rows), "{}\n");
+        // One digest is refused, and objects are compared with the condition of the upload.
+        let (refused, present) = (std::sync::atomic::AtomicBool::new(false), Mutex::new(None::<String>));
+        let objects = Host::start(move |asked| {
+            let mut present = present.lock().unwrap_or_else(PoisonError::into_inner);
+            let holds = match asked.header("if-match") {
+                Some(etag) => present.as_deref() == Some(etag),
+                None => asked.header("if-none-match") == Some("*") && present.is_none(),
+            };
+            if !holds {
+                return error(412, "PreconditionFailed");
+            }
+            let etag = format!("\"e{}\"", present.as_ref().map_or(1, |_| 2));
+            *present = Some(etag.clone());
+            Reply::ok("").with("ETag", &etag)
+        });
+        let relayed = table.address();
+        let dynamodb = Host::start(move |asked| {
+            let is_digest = asked.body.contains("Digest");
+            if is_digest && !refused.swap(true, std::sync::atomic::Ordering::SeqCst) {
+                return Reply { status: 400, ..Reply::json("{\"__type\":\"x#AccessDeniedException\"}") };
+            }
+            let client = yuba_net::http::HttpClient::new(Default::default());
+            let url = yuba_net::http::Url::parse(&format!("http://{relayed}/")).expect("it is a URL");
+            let mut request = yuba_net::http::Request {
+                method: yuba_net::http::Method::POST,
+                body: Some(asked.bytes.clone()),
+                ..yuba_net::http::Request::new(url)
+            };
+            request = request.with_header("x-amz-target", asked.header("x-amz-target").unwrap_or_default());
+            let response = client.get(&request).expect("the table responds");
+            Reply { status: response.status, ..Reply::ok(response.body) }
+        });
+        let endpoints = json!({ "s3": objects.url(""), "dynamodb": dynamodb.url("") });
+        let store = open(&objects, &json!({ "dynamodb_table": "locks", "endpoints": endpoints }));
+        let id = store.lock("default", &holder()).expect("it is free").expect("it has locks");
+        let failed = written(store.as_ref(), Precondition::Absent).expect_err("the digest is refused");
+        assert!(failed.kind == Lasting && failed.reason.contains("its digest"), "{failed}");
+        if writes_again {
+            // The caller does not know the version of the state that it has uploaded.
+            assert_eq!(written(store.as_ref(), Precondition::Absent), Ok(StoreVersion("\"e2\"".to_owned())));
+            let known = StoreVersion("\"e2\"".to_owned());
+            assert!(written(store.as_ref(), Precondition::Version(&known)).is_ok());
+        }
+        store.unlock("default", &id).expect("it is ours");
+        let rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let digest = rows.get("states/dir/x.tfstate-md5").map(|row| row["Digest"]["S"].clone());
+        assert_eq!(digest, Some(json!("8a80554c91d9fca8acb82f023de02f11")), "{writes_again}");
+    }
+}
+
+#[test]
+fn an_endpoint_with_a_password_is_shown_without_it() {
+    let endpoints = json!({ "s3": "http://ann:hush@h.example:9/p" });
+    let host = Host::start(|_| Reply::status(404));
+    let store = open(&host, &json!({ "endpoints": endpoints }));
+    assert_eq!(store.describe("default"), "s3://states/dir/x.tfstate at http://h.example:9/p");
+}
+
+#[test]
 fn a_state_that_does_not_match_its_digest_is_an_error() {
     let digest = json!({"LockID": {"S": "x"}, "Digest": {"S": "0123456789abcdef0123456789abcdef"}});
     let rows = std::collections::BTreeMap::from([("states/dir/x.tfstate-md5".to_owned(), digest)]);

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use yuba_net::Secret;
-use yuba_net::http::{HttpClient, Method, Request, Response, Url, shown};
+use yuba_net::http::{HttpClient, Method, Request, Response, Url, Visible, shown};
 
 use super::Form;
 use crate::kit::Retries;
-use crate::kit::requests::{excerpt, respond};
+use crate::kit::requests::{LIST_LIMIT, excerpt, respond};
 use crate::kit::store::{StoreError, StoreErrorKind};
 
 /// The media type of JSON:API.
@@ -123,7 +123,7 @@ impl Api {
     ) -> Result<Reply, StoreError> {
         let url = self.url(path, query);
         let asked = format!("{method} {}", shown(&url));
-        let mut request = self.common(Request::new(url)).with_header("accept", JSON_API);
+        let mut request = self.common(Request::new(url)).with_header("accept", JSON_API).at_most(LIST_LIMIT);
         request.token = Some(self.token.clone());
         if method != Method::GET {
             request = request.with_header("content-type", JSON_API);
@@ -163,8 +163,9 @@ impl Api {
     /// The content of a state. Another host than that of the API gets no token: the URL is all that it needs.
     pub(super) fn download(&self, text: &str) -> Result<Vec<u8>, StoreError> {
         let url = self.foreign(text)?;
-        let asked = format!("GET {}", shown(&url));
-        let mut request = self.common(Request::new(url)).with_header("accept", "application/json");
+        let request = Request { visible: Visible::Origin, ..Request::new(url) };
+        let asked = format!("GET {}", request.shown());
+        let mut request = self.common(request).with_header("accept", "application/json");
         request.token = (request.url.origin() == self.base.origin()).then(|| self.token.clone());
         let response = respond(&self.client, request)?;
         if response.is_success() && response.media_type().as_deref() != Some("text/html") {
@@ -179,8 +180,9 @@ impl Api {
         let url = self.foreign(text)?;
         let mut attempt = 0;
         loop {
-            let asked = format!("PUT {}", shown(&url));
-            let mut request = self.common(Request::new(url.clone())).with_header("accept", "application/json, */*");
+            let request = Request { visible: Visible::Origin, ..Request::new(url.clone()) };
+            let asked = format!("PUT {}", request.shown());
+            let mut request = self.common(request).with_header("accept", "application/json, */*");
             request = request.with_header("content-type", "application/octet-stream");
             (request.method, request.body) = (Method::PUT, Some(content.to_vec()));
             let sent = respond(&self.client, request).and_then(|response| self.judged(asked, &response)?.done());
@@ -194,14 +196,15 @@ impl Api {
         }
     }
 
-    /// A URL that the server has made.
+    /// A URL that the server has made. Its path is a credential.
     fn foreign(&self, text: &str) -> Result<Url, StoreError> {
         let url = self.base.join(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.ok_or_else(|| StoreError::lasting("the server responded with an invalid URL for the state"))?;
         // What is written over TLS stays so.
         match self.base.scheme() == "https" && url.scheme() == "http" {
             true => {
-                Err(StoreError::lasting(format!("the server has the state at {}, which is not https", shown(&url))))
+                let url = Visible::Origin.shown(&url);
+                Err(StoreError::lasting(format!("the server has the state at {url}, which is not https")))
             }
             false => Ok(url),
         }

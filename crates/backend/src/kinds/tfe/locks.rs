@@ -8,7 +8,7 @@ use yuba_net::http::Method;
 
 use super::TfeStore;
 use super::workspaces::Remote;
-use crate::kit::store::{LockCheck, LockId, StoreError, UnlockRefusal};
+use crate::kit::store::{LockCheck, LockId, StoreError, StoreErrorKind, UnlockRefusal};
 use crate::lock::{LockHolder, LockRefusal};
 
 /// The beginning of the reason of a lock of this program.
@@ -82,8 +82,22 @@ impl TfeStore {
         } else {
             reply.done().map_err(LockRefusal::Store)?;
         }
-        self.memory().locks.insert(name.to_owned(), reason);
+        let mut memory = self.memory();
+        memory.unanswered.remove(name);
+        memory.locks.insert(name.to_owned(), reason);
         Ok(LockId(self.qualified(name)))
+    }
+
+    /// Releases the lock with the reason of a holder. Without reasons the server does not say whose lock it is.
+    pub(super) fn abandon_workspace_lock(&self, name: &str, holder: &LockHolder) -> Result<(), UnlockRefusal> {
+        let (present, reason) = (self.look_up(name).map_err(UnlockRefusal::Failed)?, reason_of(holder));
+        match present.and_then(|present| present.lock_reason) {
+            Some(theirs) if theirs == reason => {
+                self.memory().locks.insert(name.to_owned(), reason);
+                self.unlock_workspace(name, &LockId(self.qualified(name)))
+            }
+            _ => Err(UnlockRefusal::NotLocked),
+        }
     }
 
     pub(super) fn unlock_workspace(&self, name: &str, id: &LockId) -> Result<(), UnlockRefusal> {
@@ -107,13 +121,24 @@ impl TfeStore {
         };
         let workspace = self.id_of(name).map_err(UnlockRefusal::Failed)?;
         let reply = self.api.send(Method::POST, &["workspaces", &workspace, "actions", action], None);
-        let reply = reply.map_err(UnlockRefusal::Failed)?;
+        let reply = reply.map_err(|error| {
+            // A server that asks to wait has not carried out the request.
+            if ours.is_some() && error.kind == StoreErrorKind::Transient && error.retry_after.is_none() {
+                self.memory().unanswered.insert(name.to_owned());
+            }
+            UnlockRefusal::Failed(error)
+        })?;
         if reply.status == 409 && reply.said().contains("still pending") {
             let reason = format!("the server has not stored the last state yet: {}", reply.said());
             return Err(UnlockRefusal::Failed(StoreError::transient(reason)));
         }
-        self.memory().locks.remove(name);
+        let is_unanswered = {
+            let mut memory = self.memory();
+            memory.locks.remove(name);
+            memory.unanswered.remove(name)
+        };
         match reply.status {
+            409 if reply.said().contains("is locked by") && is_unanswered => Err(UnlockRefusal::NotLocked),
             409 if reply.said().contains("is locked by") => {
                 let present = self.look_up(name).ok().flatten();
                 Err(UnlockRefusal::OtherLock(Some(Box::new(self.holder(name, present.as_ref())))))
@@ -134,6 +159,14 @@ impl TfeStore {
             Some(theirs) if theirs != reason => {
                 self.memory().locks.remove(name);
                 Err(UnlockRefusal::OtherLock(Some(Box::new(self.holder(name, Some(&present))))))
+            }
+            // The lock may be one that another process with the same token has taken since.
+            None if self.memory().unanswered.contains(name) => {
+                let qualified = self.qualified(name);
+                Err(UnlockRefusal::Failed(StoreError::lasting(format!(
+                    "the response to the request that releases the lock was lost, and the server does not say who holds the lock now. \
+                     If no other run holds it, run `yuba force-unlock {qualified}`"
+                ))))
             }
             _ => Ok(()),
         }

@@ -58,6 +58,20 @@ fn a_token_that_expires_is_renewed() {
 }
 
 #[test]
+fn a_validity_without_end_is_a_long_one() {
+    for validity in ["18446744073709551615", "9223372036854775807"] {
+        for name in ["expires_in", "expires_on"] {
+            let body = format!(r#"{{"access_token":"t","{name}":"{validity}"}}"#);
+            let internet = Internet::new(move |_| Reply::json(&body));
+            let settings = IdentitySettings { client_secret: secret("s"), ..application() };
+            let tokens = settings.select(&public(), &internet.outside(&[], &[])).expect("the settings are complete");
+            assert_eq!((tokens.token("a"), tokens.token("a")), (Ok(Secret::new("t")), Ok(Secret::new("t"))));
+            assert_eq!(internet.requests().len(), 1);
+        }
+    }
+}
+
+#[test]
 fn a_refused_login_is_explained_without_the_secret() {
     let internet = Internet::new(|_| Reply {
         status: 401,

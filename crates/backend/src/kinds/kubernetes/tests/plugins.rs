@@ -106,6 +106,23 @@ contexts:
 }
 
 #[test]
+fn a_plugin_that_has_worked_before_may_work_again() {
+    use crate::kit::store::StoreErrorKind::{Lasting, Transient};
+    let directory = Directory::new();
+    let log = directory.0.join("ran").display().to_string();
+    let answer = credential(V1, &json!({ "token": "t", "expirationTimestamp": "2020-01-01T00:00:00Z" }));
+    let script = directory.script("plugin", &format!("[ -e {log} ] && exit 3\ntouch {log}\necho '{answer}'"));
+    let request = || yuba_net::http::Request::new("https://h.example/".parse().expect("it is a URL"));
+    let connection = connect(&with_plugin(V1, &script), &[], Path::new("/nonexistent")).expect("it is complete");
+    assert_eq!(used(&connection), "https://h.example/ token t");
+    assert!(connection.credentials.applied(request()).is_err());
+    assert_eq!(connection.credentials.failure(), Transient);
+    let connection = connect(&with_plugin(V1, &script), &[], Path::new("/nonexistent")).expect("it is complete");
+    assert!(connection.credentials.applied(request()).is_err());
+    assert_eq!(connection.credentials.failure(), Lasting);
+}
+
+#[test]
 fn failures_name_the_plugin_and_no_secret() {
     let directory = Directory::new();
     let fails = |output: &str, expected: &str| {
