@@ -10,6 +10,7 @@ use ecow::EcoString;
 use yuba_backend::Reservation;
 use yuba_engine::{PlanOptions, Provisioners, generate};
 use yuba_eval::graph::RefGraph;
+use yuba_eval::{EvalEnv, EvalMode, Evaluation};
 use yuba_plan::{Mode, Plan, PlannedWarning, file};
 use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources, Span};
 
@@ -198,12 +199,10 @@ impl<'l> Planned<'l> {
             self.is_reserved = true;
             return Ok(Reservation::Held);
         };
-        let part = part::of_plan(
-            plan,
-            &self.locked.references.graph,
-            &self.locked.loaded.tree,
-            self.locked.held.state.as_ref(),
-        );
+        let loaded = self.locked.loaded;
+        let env = EvalEnv { providers: self.locked.providers, ..loaded.eval_env() };
+        let evaluation = Evaluation::new(&loaded.tree, env, EvalMode::Types);
+        let part = part::of_plan(plan, &self.locked.references, &evaluation, self.locked.held.state.as_ref());
         let reservation = self.locked.held.reserve(self.since, &part, waiting)?;
         self.is_reserved = reservation == Reservation::Held;
         Ok(reservation)
