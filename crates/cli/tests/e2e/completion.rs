@@ -163,6 +163,29 @@ resource "terraform_data" "a" {}
     assert_eq!(candidates(&sandbox, "yuba state show "), ["terraform_data.a"]);
 }
 
+/// A name of a file is one word in every quote, whatever it contains.
+#[cfg(unix)]
+#[test]
+fn names_of_files_run_nothing() {
+    let sandbox = sandbox("");
+    let name = "a'; touch PWNED; '$(touch PWNED)`touch PWNED`\" b.tfplan";
+    sandbox.write(name, "");
+    sandbox.write("a\nb.tfplan", "");
+    sandbox.write("a\u{1b}[2Jb.tfplan", "");
+    assert_eq!(candidates(&sandbox, "yuba show a"), [name]);
+    for quote in ["", "'", "\""] {
+        let line = format!("yuba show {quote}a");
+        let mut command = sandbox.command(&["yuba", "a", "show"]);
+        let output = command.env("COMP_LINE", &line).env("COMP_POINT", line.len().to_string()).output();
+        let answer = String::from_utf8(output.expect("the program starts").stdout).expect("candidates are UTF-8");
+        let script = format!("printf %s {quote}{}{quote}", answer.trim_end_matches('\n'));
+        let mut shell = std::process::Command::new("sh");
+        let printed = shell.arg("-c").arg(&script).current_dir(sandbox.dir()).output().expect("there is a shell");
+        assert_eq!(String::from_utf8_lossy(&printed.stdout), name, "{script}");
+        assert!(!sandbox.dir().join("PWNED").exists());
+    }
+}
+
 /// In bash a candidate replaces the part of the word after "=" and ":".
 #[test]
 fn bash_gets_the_part_that_it_replaces() {
