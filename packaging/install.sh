@@ -46,8 +46,9 @@ download() {
 download SHA256SUMS
 name=
 for target in $targets; do
-  if grep -- "  yuba-$version-$target\.tar\.gz\$" "$directory/SHA256SUMS" > "$directory/sums"; then
-    name=yuba-$version-$target.tar.gz
+  package=yuba-$version-$target.tar.gz
+  if awk -v name="$package" '$2 == name && NF == 2 { print; found = 1 } END { exit !found }' "$directory/SHA256SUMS" > "$directory/sums"; then
+    name=$package
     break
   fi
 done

@@ -405,8 +405,13 @@ pub fn without_secrets(address: &str) -> EcoString {
     let start = match start.split_once("://") {
         Some((before, after)) => {
             let (host, path) = after.split_at(after.find('/').unwrap_or(after.len()));
-            match host.rsplit_once('@').map(|(user, host)| (user.split_once(':'), host)) {
-                Some((Some((user, _)), host)) => eco_format!("{before}://{user}:(secret)@{host}{path}"),
+            // Hosts accept a token as the name of the user, in place of a password.
+            let is_web = matches!(before.rsplit("::").next(), Some("http" | "https"));
+            match host.rsplit_once('@').map(|(user, host)| (user.split_once(':').unwrap_or((user, "")), host)) {
+                Some(((_, "" | "x-oauth-basic"), host)) if is_web => eco_format!("{before}://(secret)@{host}{path}"),
+                Some(((user, password), host)) if !password.is_empty() => {
+                    eco_format!("{before}://{user}:(secret)@{host}{path}")
+                }
                 _ => start.into(),
             }
         }
@@ -585,6 +590,9 @@ mod tests {
         let check = |address: &str, expect: &str| assert_eq!(without_secrets(address), expect);
         check("https://u:p@h.example/x.zip?a=1", "https://u:(secret)@h.example/x.zip?a=1");
         check("git::https://u:p@h.example", "git::https://u:(secret)@h.example");
+        check("git::https://TOKEN@h.example/x", "git::https://(secret)@h.example/x");
+        check("https://TOKEN:x-oauth-basic@h.example/x", "https://(secret)@h.example/x");
+        check("https://TOKEN:@h.example/x", "https://(secret)@h.example/x");
         check("git::ssh://git@h.example/x?ref=v1&sshkey=QUJD", "git::ssh://git@h.example/x?ref=v1&sshkey=(secret)");
         check("https://h.example/u:p@x?sshkeys=1", "https://h.example/u:p@x?sshkeys=1");
         check("team/net/test", "team/net/test");

@@ -4,7 +4,7 @@
 //! line and the cursor. `YUBA_COMPLETE` names the shell that reads the answer. Commands and flags come from the tables that
 //! parse them, so a flag cannot exist without completion.
 //!
-//! Invariant: completion changes no file, prints no diagnostics and ends after [`LIMIT`], also where a backend does not respond.
+//! Invariant: completion changes no file, runs no program, sends nothing, prints no diagnostics and ends after [`LIMIT`].
 
 mod candidates;
 pub(crate) mod install;
@@ -23,7 +23,7 @@ use candidates::Candidate;
 use line::Line;
 pub(crate) use scripts::{SHELLS, script};
 
-/// The longest time that a user waits for values from the configuration, the state or a backend.
+/// The longest time that a user waits for values from the configuration and the state.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// The stack of the thread that reads the configuration.

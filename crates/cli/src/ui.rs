@@ -53,7 +53,8 @@ impl Ui {
         let token: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
         let shared = Arc::new(Shared::new(port, token, html::live()));
         let serving = Arc::clone(&shared);
-        std::thread::spawn(move || server::serve(&listener, &serving));
+        let thread = std::thread::Builder::new().name("page".to_owned());
+        thread.spawn(move || server::serve(&listener, &serving)).map_err(failed)?;
         Ok(Ui { shared, end })
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: nothing is written outside of the directory, no link leads out of it, and the limits hold whatever an archive
 //! claims about itself. Where unpacking fails there is no directory.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
@@ -81,6 +82,11 @@ const INPUT: usize = 64 << 10;
 const OUTPUT: usize = 32 << 10;
 /// The longest target of a link.
 const LONGEST_LINK: u64 = 4096;
+/// Maximum size of the headers, long names and extended attributes before the content of an entry of a tar archive. They are read
+/// into memory.
+const METADATA: u64 = 1 << 20;
+/// Number of characters of a name that an error shows.
+const SHOWN: usize = 200;
 
 /// Reason why an archive cannot be unpacked.
 #[derive(Debug)]
@@ -137,18 +143,24 @@ fn start(
         limits,
         packed,
         entries: 0,
+        ignored: 0,
         bytes: 0,
         links: BTreeMap::new(),
         sums,
         buffer: vec![0; OUTPUT],
     };
-    let file = BufReader::with_capacity(INPUT, file);
+    let mut file = BufReader::with_capacity(INPUT, file);
     let unpacked = match format {
         Format::Zip => unpacker.zip(file),
         Format::Tar => unpacker.tar(file),
         Format::TarGz => unpacker.tar(MultiGzDecoder::new(file)),
         Format::TarBz2 => unpacker.tar(bzip2::bufread::MultiBzDecoder::new(file)),
-        Format::TarXz => unpacker.tar(lzma_rust2::XzReader::new(file, true)),
+        Format::TarXz => xz::check_dictionaries(&mut file)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::Unsupported => ArchiveError::Hostile(error.to_string()),
+                _ => malformed(&error),
+            })
+            .and_then(|()| unpacker.tar(lzma_rust2::XzReader::new(file, true))),
     };
     if unpacked.is_err() {
         let _ = fs::remove_dir_all(into);
@@ -157,7 +169,38 @@ fn start(
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> ArchiveError {
-    ArchiveError::Io(format!("{} could not be written: {error}", path.display()))
+    ArchiveError::Io(format!("{} could not be written: {error}", shown(path)))
+}
+
+/// A path for an error. Archives can contain paths of any length.
+fn shown(path: &Path) -> String {
+    shortened(&path.display().to_string())
+}
+
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}...", &name[..at]),
+        None => name.to_owned(),
+    }
+}
+
+/// A reader that fails after a number of bytes.
+struct Metered<'a, R> {
+    inner: R,
+    /// Number of bytes that can still be read.
+    left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.left.get()).unwrap_or(usize::MAX).min(buffer.len());
+        if left == 0 && !buffer.is_empty() {
+            return Err(io::Error::other("a limit is exceeded"));
+        }
+        let length = self.inner.read(&mut buffer[..left])?;
+        self.left.set(self.left.get() - length as u64);
+        Ok(length)
+    }
 }
 
 fn malformed(error: &dyn fmt::Display) -> ArchiveError {
@@ -177,6 +220,8 @@ struct Unpacker<'a> {
     limits: Limits,
     packed: u64,
     entries: u64,
+    /// Entries that are not unpacked.
+    ignored: u64,
     bytes: u64,
     /// Created after all other entries, so that no file is written through them.
     links: BTreeMap<PathBuf, PathBuf>,
@@ -224,39 +269,71 @@ impl Unpacker<'_> {
     }
 
     fn tar(mut self, input: impl Read) -> Result<Option<Sums>, ArchiveError> {
-        let mut archive = tar::Archive::new(input);
-        for entry in archive.entries().map_err(|error| malformed(&error))? {
-            let mut entry = entry.map_err(|error| malformed(&error))?;
-            let kind = entry.header().entry_type();
-            if kind.is_pax_global_extensions() || kind.is_pax_local_extensions() {
-                continue;
-            }
-            let path = entry.path().map_err(|error| malformed(&error))?;
-            let Some(path) = path.to_str() else {
-                return Err(ArchiveError::Malformed(format!("the name {} is not Unicode", path.display())));
-            };
-            let path = inner_path(path)?;
-            let mode = entry.header().mode().unwrap_or(0o644);
-            if kind.is_dir() {
-                self.directory(&path)?;
-            } else if kind.is_symlink() {
-                let target = entry.link_name().map_err(|error| malformed(&error))?.unwrap_or_default().into_owned();
-                self.link(path, target)?;
-            } else if kind.is_hard_link() {
-                let target = entry.link_name().map_err(|error| malformed(&error))?.unwrap_or_default();
-                self.same_file(&path, mode, &inner_path(&target.to_string_lossy())?)?;
-            } else if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() {
-                self.file(&path, mode, &mut entry)?;
-            } else {
-                return Err(special(&path));
-            }
+        let left = Cell::new(METADATA);
+        let mut archive = tar::Archive::new(Metered { inner: input, left: &left });
+        let mut entries = archive.entries().map_err(|error| malformed(&error))?;
+        loop {
+            // Reading the next entry skips the padding of this one and reads metadata into memory.
+            left.set(METADATA);
+            let Some(entry) = entries.next() else { break };
+            let mut entry = entry.map_err(|error| match left.get() {
+                0 => ArchiveError::Hostile(format!("an entry has more than {METADATA} bytes of metadata")),
+                _ => malformed(&error),
+            })?;
+            left.set(u64::MAX);
+            self.tar_entry(&mut entry)?;
+            self.skip(&mut entry)?;
         }
         self.finish()
     }
 
+    fn tar_entry(&mut self, entry: &mut tar::Entry<'_, impl Read>) -> Result<(), ArchiveError> {
+        let kind = entry.header().entry_type();
+        if kind.is_pax_global_extensions() || kind.is_pax_local_extensions() {
+            return self.count_ignored();
+        }
+        let path = entry.path().map_err(|error| malformed(&error))?;
+        let Some(path) = path.to_str() else {
+            return Err(ArchiveError::Malformed(format!("the name {} is not Unicode", shown(&path))));
+        };
+        let path = inner_path(path)?;
+        let mode = entry.header().mode().unwrap_or(0o644);
+        if kind.is_dir() {
+            self.directory(&path)
+        } else if kind.is_symlink() {
+            let target = entry.link_name().map_err(|error| malformed(&error))?.unwrap_or_default().into_owned();
+            self.link(path, target)
+        } else if kind.is_hard_link() {
+            let target = entry.link_name().map_err(|error| malformed(&error))?.unwrap_or_default();
+            self.same_file(&path, mode, &inner_path(&target.to_string_lossy())?)
+        } else if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() {
+            self.file(&path, mode, entry)
+        } else {
+            Err(special(&path))
+        }
+    }
+
+    /// Skips what is left of an entry. It counts like the bytes of files.
+    fn skip(&mut self, content: &mut dyn Read) -> Result<(), ArchiveError> {
+        loop {
+            let length = fill(content, &mut self.buffer).map_err(|error| malformed(&error))?;
+            if length == 0 {
+                return Ok(());
+            }
+            self.bytes += length as u64;
+            self.check(self.bytes)?;
+        }
+    }
+
+    /// Counts an entry that is not unpacked.
+    fn count_ignored(&mut self) -> Result<(), ArchiveError> {
+        self.ignored += 1;
+        self.check_entries(self.entries + self.ignored)
+    }
+
     fn count(&mut self) -> Result<(), ArchiveError> {
         self.entries += 1;
-        self.check_entries(self.entries)
+        self.check_entries(self.entries + self.ignored)
     }
 
     /// Whether so many entries are not too many.
@@ -332,7 +409,7 @@ impl Unpacker<'_> {
     fn same_file(&mut self, name: &Path, mode: u32, other: &Path) -> Result<(), ArchiveError> {
         let path = self.root.join(other);
         if !path.symlink_metadata().is_ok_and(|found| found.is_file()) || name == other {
-            let reason = format!("{} is the same file as {}, which is not before it", name.display(), other.display());
+            let reason = format!("{} is the same file as {}, which is not before it", shown(name), shown(other));
             return Err(ArchiveError::Malformed(reason));
         }
         let mut content = File::open(&path).map_err(|error| unwritable(&path, &error))?;
@@ -361,6 +438,9 @@ impl Unpacker<'_> {
     fn link(&mut self, path: PathBuf, target: PathBuf) -> Result<(), ArchiveError> {
         self.count()?;
         check_link(&path, &target)?;
+        // They are in memory until the end.
+        self.bytes += (path.as_os_str().len() + target.as_os_str().len()) as u64;
+        self.check(self.bytes)?;
         self.links.insert(path, target);
         Ok(())
     }
@@ -370,10 +450,11 @@ impl Unpacker<'_> {
             return Err(ArchiveError::Malformed("it is empty".to_owned()));
         }
         for (path, target) in &self.links {
+            // What is a link depends on the file system: "L" can be "l".
             let parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
             for parent in parents {
-                if self.links.contains_key(parent) {
-                    let reason = format!("{} is within the link {}", path.display(), parent.display());
+                if self.root.join(parent).symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+                    let reason = format!("{} is within the link {}", shown(path), shown(parent));
                     return Err(ArchiveError::Hostile(reason));
                 }
             }
@@ -382,15 +463,15 @@ impl Unpacker<'_> {
                 fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
             }
             if path.symlink_metadata().is_ok() {
-                return Err(ArchiveError::Hostile(format!("{} occurs twice, once as a link", path.display())));
+                return Err(ArchiveError::Hostile(format!("{} occurs twice, once as a link", shown(&path))));
             }
             #[cfg(unix)]
             std::os::unix::fs::symlink(target, &path).map_err(|error| unwritable(&path, &error))?;
             #[cfg(not(unix))]
             return Err(ArchiveError::Io(format!(
                 "links like {} are not possible here: {}",
-                path.display(),
-                target.display()
+                shown(&path),
+                shown(target)
             )));
         }
         Ok(self.sums)
@@ -400,9 +481,8 @@ impl Unpacker<'_> {
 /// Refuses links that lead out of an archive. A target may go up and then down, but never up again: then what it means would
 /// depend on other links.
 fn check_link(path: &Path, target: &Path) -> Result<(), ArchiveError> {
-    let refused = |reason: &str| {
-        Err(ArchiveError::Hostile(format!("the link {} to {} {reason}", path.display(), target.display())))
-    };
+    let refused =
+        |reason: &str| Err(ArchiveError::Hostile(format!("the link {} to {} {reason}", shown(path), shown(target))));
     let mut depth = path.components().count().saturating_sub(1);
     let mut goes_down = false;
     for component in target.components() {
@@ -424,14 +504,17 @@ fn check_link(path: &Path, target: &Path) -> Result<(), ArchiveError> {
 /// Content of an entry of a zip archive, checked at its end.
 fn content<'a, R: Read + 'a>(entry: zip::read::ZipFile<'a, R>) -> Result<Checked<Box<dyn Read + 'a>>, ArchiveError> {
     if entry.encrypted() {
-        return Err(ArchiveError::Malformed(format!("{:?} in it is encrypted", entry.name())));
+        return Err(ArchiveError::Malformed(format!("{:?} in it is encrypted", shortened(entry.name()))));
     }
     let expected = entry.crc32();
     let inner: Box<dyn Read + 'a> = match entry.compression() {
         CompressionMethod::Stored => Box::new(entry),
         CompressionMethod::Deflated => Box::new(DeflateDecoder::new(BufReader::with_capacity(INPUT, entry))),
         other => {
-            return Err(ArchiveError::Malformed(format!("{:?} in it is compressed with {other:?}", entry.name())));
+            return Err(ArchiveError::Malformed(format!(
+                "{:?} in it is compressed with {other:?}",
+                shortened(entry.name())
+            )));
         }
     };
     Ok(Checked { inner, found: crc32fast::Hasher::new(), expected })
@@ -456,12 +539,12 @@ impl<R: Read> Read for Checked<R> {
 }
 
 fn special(path: &Path) -> ArchiveError {
-    ArchiveError::Hostile(format!("{} is neither a file nor a directory nor a link", path.display()))
+    ArchiveError::Hostile(format!("{} is neither a file nor a directory nor a link", shown(path)))
 }
 
 /// A path in an archive, cleaned; refused if it leads elsewhere.
 fn inner_path(name: &str) -> Result<PathBuf, ArchiveError> {
-    let outside = || ArchiveError::Hostile(format!("the path {name:?} in it leads out of it"));
+    let outside = || ArchiveError::Hostile(format!("the path {:?} in it leads out of it", shortened(name)));
     if name.contains('\0') || (cfg!(windows) && name.contains(['\\', ':'])) {
         return Err(outside());
     }
@@ -478,6 +561,7 @@ fn inner_path(name: &str) -> Result<PathBuf, ArchiveError> {
 
 mod directory;
 mod whole;
+mod xz;
 
 #[cfg(test)]
 mod tests;

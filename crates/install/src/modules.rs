@@ -77,10 +77,12 @@ impl Fetcher {
 
     fn fetch_from(&self, package: &str, into: &Path, hops: u32) -> Result<(), String> {
         let address = Address::parse(package)?;
+        if hops > 0 && address.is_local() {
+            return Err("a host must not redirect to a file of this machine".to_owned());
+        }
         match address.protocol.as_str() {
             "git" => git::fetch(&address.url, into, &self.environment),
             "http" | "https" => web::fetch(self, address, into, hops),
-            "file" if hops > 0 => Err("a host must not redirect to a file of this machine".to_owned()),
             "file" => files::fetch(address, into),
             "oci" => oci::fetch(self, &address.url, into),
             "hg" => {

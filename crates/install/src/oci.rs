@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
-use yuba_net::http::{DownloadProgress, HttpClient, HttpError, Request, Response, Url};
+use yuba_net::http::{DOWNLOAD_LIMIT, DownloadProgress, HttpClient, HttpError, Request, Response, Url};
 use yuba_net::{Environment, Secret};
 
 use crate::CliConfig;
@@ -135,6 +135,12 @@ impl Repository {
     pub fn blob(&self, wanted: &Descriptor, file: &Path, progress: DownloadProgress<'_>) -> Result<(), String> {
         check_digest(&wanted.digest)?;
         let (digest, shown) = (&wanted.digest, &self.shown);
+        if wanted.size > DOWNLOAD_LIMIT {
+            let size = wanted.size;
+            return Err(format!(
+                "{digest} in {shown} has {size} bytes; downloads are limited to {DOWNLOAD_LIMIT} bytes"
+            ));
+        }
         let url = self.url(&format!("blobs/{digest}"))?;
         let response = self.authorized(|pass| {
             let request = with_pass(Request::new(url.clone()), pass).at_most(wanted.size);
@@ -247,8 +253,7 @@ impl Repository {
         let get = |name: &str| parameters.get(name).map(String::as_str).unwrap_or_default();
         let realm = Url::parse(get("realm"))
             .map_err(|_| format!("the registry of {} does not name a token service", self.shown))?;
-        let is_safe = realm.scheme() == "https" || realm.host_str() == self.base.host_str();
-        if !is_safe {
+        if !may_get_credentials(&realm, &self.base) {
             return Err(format!("the registry of {} requires credentials over an unencrypted connection", self.shown));
         }
         let mut request = Request::new(realm.clone()).at_most(LONGEST_MANIFEST);
@@ -282,6 +287,16 @@ impl Repository {
         let answer: Json = serde_json::from_slice(&response.body).unwrap_or_default();
         let token = ["token", "access_token"].iter().find_map(|name| answer.get(name)?.as_str());
         token.map(|token| Pass::Token(Secret::new(token))).ok_or_else(|| self.refused())
+    }
+}
+
+/// Whether a token service may get the credentials for a registry: an unencrypted one only if the registry is unencrypted too and has the
+/// same host. That is a registry of tests.
+fn may_get_credentials(realm: &Url, base: &Url) -> bool {
+    match realm.scheme() {
+        "https" => true,
+        "http" => base.scheme() == "http" && realm.host_str() == base.host_str(),
+        _ => false,
     }
 }
 
@@ -331,6 +346,19 @@ fn is_tag(tag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn credentials_are_encrypted_like_the_registry() {
+        let check = |realm: &str, base: &str| {
+            let [realm, base] = [realm, base].map(|url| Url::parse(url).expect("it is a URL"));
+            may_get_credentials(&realm, &base)
+        };
+        assert!(check("https://auth.example/token", "https://reg.example/v2/a/"));
+        assert!(check("http://127.0.0.1:1/token", "http://127.0.0.1:2/v2/a/"));
+        assert!(!check("http://reg.example/token", "https://reg.example/v2/a/"));
+        assert!(!check("http://auth.example/token", "http://reg.example/v2/a/"));
+        assert!(!check("ftp://reg.example/token", "http://reg.example/v2/a/"));
+    }
 
     #[test]
     fn challenges_are_read() {

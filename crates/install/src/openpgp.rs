@@ -13,5 +13,5 @@ mod signature;
 pub(crate) mod signing;
 
 pub(crate) use algorithms::MISMATCH;
-pub(crate) use certificate::{Certificate, Issuer, PublicKey, read_certificates};
+pub(crate) use certificate::{Certificate, Issuer, PublicKey, Revocation, read_certificates};
 pub(crate) use signature::{Signature, read_signatures};

@@ -147,6 +147,25 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<StateLocation, Refu
     state_location(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
+/// Location of a state in files of this machine, for callers that must neither use the network nor run programs. None where the
+/// backend has states elsewhere, or the encryption needs another program or a service. Errors are none, too.
+pub fn find_in_files(project: &Project, flags: &StateFlags) -> Option<StateLocation> {
+    let loaded = match project.has_configuration() {
+        true => Some(root_of(project).ok()?),
+        false => None,
+    };
+    let written = loaded.as_ref().and_then(|loaded| loaded.tree.root().module.encryption.clone());
+    let block = loaded.as_ref().map(configured).transpose().ok()?.flatten();
+    // The encryption gets its keys, and some backends their credentials, when they are opened.
+    if !encryption::is_self_contained(project, written) || !in_use(project, block).ok()?.is_file() {
+        return None;
+    }
+    match &loaded {
+        Some(loaded) => state_location(loaded, flags).ok(),
+        None => find(project, flags).ok(),
+    }
+}
+
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
 /// journal this reads no more than the record of `init`.
 pub fn about_journal(project: &Project) -> Diagnostics {

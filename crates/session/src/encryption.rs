@@ -122,6 +122,16 @@ fn merged(project: &Project, written: Option<config::Encryption>) -> Result<Opti
     }))
 }
 
+/// Whether the settings of a configuration and the environment work without other programs and services: they are passphrases and keys
+/// that are written down.
+pub(crate) fn is_self_contained(project: &Project, written: Option<config::Encryption>) -> bool {
+    let has_local_kinds = |wanted: config::Encryption| {
+        wanted.key_providers.iter().all(|provider| provider.kind == "pbkdf2")
+            && wanted.methods.iter().all(|method| matches!(method.kind.as_str(), "aes_gcm" | "unencrypted"))
+    };
+    merged(project, written).is_ok_and(|wanted| wanted.is_none_or(has_local_kinds))
+}
+
 struct Preparing<'p> {
     project: &'p Project,
     wanted: &'p config::Encryption,

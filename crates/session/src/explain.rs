@@ -72,15 +72,10 @@ impl Project {
         look: impl FnOnce(&Explainable<'_>, &Diagnostics) -> T,
     ) -> Option<T> {
         let loaded = self.load(LoadOptions::new(Purpose::Use).without_tests()).and_then(Loaded::valid).ok()?;
-        let validation = Validation {
-            project: self,
-            sources: &loaded.sources,
-            inputs: &loaded.inputs,
-            parallelism: PARALLELISM,
-            processes: EarlyProcesses::ForValidation,
-        };
-        let (problems, references) = validation.check(&loaded.tree);
-        Some(with(&loaded, &references, self.providers(), state, None, |found| look(found, &problems)))
+        let (parallelism, processes) = (PARALLELISM, EarlyProcesses::ForValidation);
+        let (problems, references) = Validation { linked: loaded.linked(), parallelism, processes }.check();
+        let variables = known_variables(&loaded);
+        Some(with(&loaded, &variables, &references, self.providers(), state, None, |found| look(found, &problems)))
     }
 
     /// Explains without a plan, from the configuration and the state as it is stored. The second part of the result are warnings

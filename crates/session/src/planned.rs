@@ -194,8 +194,8 @@ impl<'l> Planned<'l> {
             self.is_reserved = true;
             return Ok(Reservation::Held);
         };
-        let Locked { loaded, prepared, held, .. } = &self.locked;
-        let part = part::of_plan(plan, &prepared.references.graph, &loaded.tree, held.state.as_ref());
+        let Locked { prepared, held, .. } = &self.locked;
+        let part = part::of_plan(plan, &prepared.references, &prepared.type_evaluation(), held.state.as_ref());
         let reservation = self.locked.held.reserve(self.since, &part, waiting)?;
         self.is_reserved = reservation == Reservation::Held;
         Ok(reservation)

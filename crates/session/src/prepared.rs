@@ -116,6 +116,12 @@ impl<'l> Prepared<'l> {
         Evaluation::new(self.linked.tree, self.linked.eval_env(), EvalMode::Live(live))
     }
 
+    /// Evaluates expressions without values of objects: their types, and everything static.
+    pub(crate) fn type_evaluation(&self) -> Evaluation<'_> {
+        let env = EvalEnv { providers: self.providers, ..self.linked.eval_env() };
+        Evaluation::new(self.linked.tree, env, EvalMode::Types)
+    }
+
     /// Makes a plan for a state.
     pub(crate) fn plan(&self, state: State, options: &PlanOptions, progress: Progress<'_>) -> PlanOutcome {
         let plan_time = self.linked.project.world().now();

@@ -112,7 +112,7 @@ fn problems(examination: &ProjectExamination, terminal: &Terminal, redaction: &R
             Severity::Error => ("Error: ", "31"),
             Severity::Warning => ("Warning: ", "33"),
         };
-        let location = finding.location.as_ref().map_or_else(String::new, |at| format!(" ({at})"));
+        let location = finding.location.as_ref().map_or_else(String::new, |at| format!(" ({})", redaction.text(at)));
         let _ = writeln!(text, "  {}{}{location}", terminal.coloured(colour, word), finding.diagnostic.summary);
         let explanation = match finding.area {
             Area::Own => redaction.text(&finding.diagnostic.explanation()),
@@ -152,7 +152,7 @@ fn problem_json(finding: &Finding, redaction: &Redaction) -> JsonValue {
         ("code", JsonValue::from(problem.code.id)),
         ("summary", JsonValue::from(problem.summary.as_str())),
     ];
-    members.extend(finding.location.as_deref().map(|location| ("location", JsonValue::from(location))));
+    members.extend(finding.location.as_deref().map(|at| ("location", JsonValue::from(redaction.text(at)))));
     match finding.area {
         Area::Own => {
             members.push(("detail", JsonValue::from(redaction.text(&problem.detail))));

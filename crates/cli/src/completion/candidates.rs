@@ -33,11 +33,12 @@ impl Candidate {
     }
 }
 
-/// All candidates whose text starts with the word at the cursor.
+/// All candidates whose text starts with the word at the cursor. Shells read a candidate per line, and control characters can do more
+/// on a terminal, so names with such characters are left out.
 pub(super) fn of(line: &Line, hosts: &Arc<Hosts>) -> Vec<Candidate> {
     let typed = line.current.text.as_str();
     let mut found = all(line, hosts);
-    found.retain(|candidate| candidate.text.starts_with(typed));
+    found.retain(|candidate| candidate.text.starts_with(typed) && !candidate.text.contains(char::is_control));
     found
 }
 

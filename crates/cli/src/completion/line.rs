@@ -58,15 +58,15 @@ impl Word {
     pub(super) fn quoted(&self, text: &str) -> String {
         let mut quoted = String::with_capacity(text.len());
         for c in text.chars() {
-            let is_special = match self.quote {
-                Some('\'') => false,
-                Some(_) => matches!(c, '"' | '\\' | '$' | '`'),
-                None => !c.is_alphanumeric() && !"-_=./:,@%+~".contains(c),
-            };
-            if is_special {
-                quoted.push('\\');
+            match (self.quote, c) {
+                // Neither can stand in the quote: it is closed and opened again. In double quotes, a history expansion begins with "!".
+                (Some('\''), '\'') => quoted.push_str("'\\''"),
+                (Some('"'), '!') => quoted.push_str("\"'!'\""),
+                (Some('"'), '"' | '\\' | '$' | '`') => quoted.extend(['\\', c]),
+                (Some(_), c) => quoted.push(c),
+                (None, c) if c.is_alphanumeric() || "-_=./:,@%+~".contains(c) => quoted.push(c),
+                (None, c) => quoted.extend(['\\', c]),
             }
-            quoted.push(c);
         }
         quoted
     }
@@ -101,5 +101,18 @@ mod tests {
         assert_eq!(word(None).quoted("a.b[\"x y\"]"), "a.b\\[\\\"x\\ y\\\"\\]");
         assert_eq!(word(Some('\'')).quoted("a.b[\"x\"]"), "a.b[\"x\"]");
         assert_eq!(word(Some('"')).quoted("a.b[\"x\"]"), "a.b[\\\"x\\\"]");
+        assert_eq!(word(Some('\'')).quoted("a'; b; '!"), "a'\\''; b; '\\''!");
+        assert_eq!(word(Some('"')).quoted("a!b$c"), "a\"'!'\"b\\$c");
+        assert_eq!(word(None).quoted("a!b'c"), "a\\!b\\'c");
+    }
+
+    #[test]
+    fn quoted_candidates_are_one_word() {
+        let hostile = "a'; touch x; '$(id)`id`\"; b \\ !c *?[d] {e,f} &|<>(#";
+        for quote in [None, Some('\''), Some('"')] {
+            let open = quote.map(String::from).unwrap_or_default();
+            let quoted = Word { quote, ..Word::default() }.quoted(hostile);
+            check(&format!("yuba show {open}{quoted}{open} "), &["show", hostile], "", None);
+        }
     }
 }

@@ -1,4 +1,7 @@
-//! Names from the configuration, the state and the backend. Failures are empty lists.
+//! Names from the configuration and from states in files. Failures are empty lists.
+//!
+//! Invariant: the Tab key runs nothing that the configuration names, and sends nothing. The user may be looking at a configuration that
+//! nobody has reviewed. So there are no names from states that other backends store, or that need a program or a service to decrypt.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,6 +9,7 @@ use std::sync::Arc;
 use yuba_addrs::ResourceMode;
 use yuba_eval::tree::Purpose;
 use yuba_install::Hosts;
+use yuba_session::backend::{StateLocation, find_in_files};
 use yuba_session::loaded::{LoadOptions, Loaded};
 use yuba_session::workspaces;
 use yuba_state::State;
@@ -31,8 +35,13 @@ impl Source {
     }
 
     fn state(&self) -> Option<State> {
-        let location = state_access::location(&self.settings, &self.state).ok()?;
-        location.look().ok()?.state
+        self.location()?.look().ok()?.state
+    }
+
+    fn location(&self) -> Option<StateLocation> {
+        let selected = self.settings.selected();
+        let is_valid = !selected.is_overridden || workspaces::is_valid_name(&selected.name);
+        find_in_files(self.settings.project(), &self.state).filter(|_| is_valid)
     }
 
     fn loaded(&self) -> Option<Loaded> {
@@ -116,10 +125,9 @@ impl Source {
         names.into_iter().collect()
     }
 
-    /// Workspaces of the backend.
+    /// Workspaces.
     pub(super) fn workspaces(&self) -> Vec<String> {
-        let location = state_access::location(&self.settings, &self.state);
-        location.ok().and_then(|location| workspaces::list(&location).ok()).unwrap_or_default()
+        self.location().and_then(|location| workspaces::list(&location).ok()).unwrap_or_default()
     }
 }
 

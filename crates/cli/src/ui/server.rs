@@ -3,6 +3,7 @@
 //! It answers GET requests whose path begins with the token of the run and whose `Host` is the address of the server: a page of another
 //! origin knows neither, and cannot read answers. Answers are not stored by browsers.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -19,8 +20,14 @@ const MAX_REQUEST: usize = 16 * 1024;
 const MAX_REQUESTS: usize = 32;
 /// Time that a request for further messages waits for them.
 const WAIT: Duration = Duration::from_secs(15);
-/// Time to send a request or to receive an answer.
+/// Time to send a request. A connection that sends none takes the place of another one.
+const HEAD: Duration = Duration::from_secs(2);
+/// Time to receive an answer.
 const TRANSFER: Duration = Duration::from_secs(10);
+/// Pause after a connection that could not be accepted, such as for lack of file descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Size of the messages in memory. The oldest ones are dropped.
+const KEPT: usize = 64 << 20;
 /// Number of messages in one answer.
 const MESSAGES: usize = 2000;
 
@@ -36,7 +43,11 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 struct Feed {
-    messages: Vec<String>,
+    messages: VecDeque<String>,
+    /// Number of messages that were dropped.
+    dropped: usize,
+    /// Size of the messages.
+    bytes: usize,
     report: Option<Arc<String>>,
     /// Number of reports so far: a plan that is made again has another one.
     reports: usize,
@@ -47,6 +58,25 @@ struct Feed {
     /// A browser knows that the run has ended.
     has_told_end: bool,
     has_sent_report: bool,
+}
+
+impl Feed {
+    /// Adds a message, and drops old ones if all together are too large.
+    fn add(&mut self, message: &str, limit: usize) {
+        self.bytes += message.len();
+        self.messages.push_back(message.to_owned());
+        while self.bytes > limit
+            && let Some(oldest) = self.messages.pop_front()
+        {
+            self.bytes -= oldest.len();
+            self.dropped += 1;
+        }
+    }
+
+    /// The number of the next message.
+    fn next(&self) -> usize {
+        self.dropped + self.messages.len()
+    }
 }
 
 /// An answer.
@@ -85,7 +115,9 @@ impl Shared {
     }
 
     pub(super) fn add(&self, lines: &str) {
-        self.feed().messages.extend(lines.lines().filter(|line| !line.is_empty()).map(str::to_owned));
+        let mut feed = self.feed();
+        lines.lines().filter(|line| !line.is_empty()).for_each(|line| feed.add(line, KEPT));
+        drop(feed);
         self.changed.notify_all();
     }
 
@@ -168,18 +200,18 @@ impl Shared {
         let mut feed = self.feed();
         feed.is_followed = true;
         let reports = feed.reports;
-        let is_waiting = |feed: &mut Feed| feed.messages.len() <= from && !feed.has_ended && feed.reports == reports;
+        let is_waiting = |feed: &mut Feed| feed.next() <= from && !feed.has_ended && feed.reports == reports;
         let waited = self.changed.wait_timeout_while(feed, WAIT, is_waiting);
         let feed = waited.unwrap_or_else(PoisonError::into_inner).0;
-        let from = from.min(feed.messages.len());
-        let next = feed.messages.len().min(from + MESSAGES);
-        let is_end = feed.has_ended && next == feed.messages.len();
+        let from = from.clamp(feed.dropped, feed.next());
+        let next = feed.next().min(from + MESSAGES);
+        let is_end = feed.has_ended && next == feed.next();
         let mut body = format!(
             "{{\"next\":{next},\"ended\":{is_end},\"report\":{},\"progress\":{},\"events\":[",
             feed.reports,
             feed.status.map_or("null".to_owned(), progress),
         );
-        for (at, message) in feed.messages[from..next].iter().enumerate() {
+        for (at, message) in feed.messages.range(from - feed.dropped..next - feed.dropped).enumerate() {
             let _ = write!(body, "{}{message}", if at > 0 { "," } else { "" });
         }
         body.push_str("]}");
@@ -195,7 +227,6 @@ impl Shared {
     }
 
     fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
-        stream.set_read_timeout(Some(TRANSFER))?;
         stream.set_write_timeout(Some(TRANSFER))?;
         let reply = match head(&mut stream)? {
             Some(head) => self.reply(&head),
@@ -231,33 +262,47 @@ const JSON: &str = "application/json; charset=utf-8";
 
 /// Answers requests until the process ends.
 pub(super) fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
-    for stream in listener.incoming().flatten() {
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            std::thread::sleep(PAUSE);
+            continue;
+        };
         if shared.requests.fetch_add(1, Ordering::SeqCst) >= MAX_REQUESTS {
             shared.requests.fetch_sub(1, Ordering::SeqCst);
             continue;
         }
-        let shared = Arc::clone(shared);
-        std::thread::spawn(move || {
+        let answering = Arc::clone(shared);
+        let thread = std::thread::Builder::new().name("page".to_owned());
+        let started = thread.spawn(move || {
             // A browser that goes away gets no answer.
-            let _ = shared.answer(stream);
-            shared.requests.fetch_sub(1, Ordering::SeqCst);
+            let _ = answering.answer(stream);
+            answering.requests.fetch_sub(1, Ordering::SeqCst);
         });
+        if started.is_err() {
+            shared.requests.fetch_sub(1, Ordering::SeqCst);
+            std::thread::sleep(PAUSE);
+        }
     }
 }
 
-/// The request line and the headers; none if they are too long, incomplete or not text.
+/// The request line and the headers; none if they are too long, incomplete or not text. Fails if they take longer than [`HEAD`].
 fn head(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
     let start = Instant::now();
     let mut bytes = Vec::new();
     let mut part = [0; 2048];
     loop {
+        let left = HEAD.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        stream.set_read_timeout(Some(left))?;
         let count = stream.read(&mut part)?;
         bytes.extend_from_slice(&part[..count]);
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             bytes.truncate(end);
             return Ok(String::from_utf8(bytes).ok());
         }
-        if count == 0 || bytes.len() > MAX_REQUEST || start.elapsed() > TRANSFER {
+        if count == 0 || bytes.len() > MAX_REQUEST {
             return Ok(None);
         }
     }
@@ -325,6 +370,45 @@ mod tests {
         shared.end();
         assert_eq!(body(3), format!(r#"{{"next":3,"ended":true,"report":2,{progress},"events":[]}}"#));
         assert_eq!(body(99), format!(r#"{{"next":3,"ended":true,"report":2,{progress},"events":[]}}"#));
+    }
+
+    #[test]
+    fn old_messages_are_dropped_and_numbers_stay() {
+        let shared = shared();
+        for number in 1..=5 {
+            shared.feed().add(&format!("{{\"a\":{number}}}"), 16);
+        }
+        let body = |from| shared.events(from).body.to_string();
+        let rest = r#"{"next":5,"ended":false,"report":0,"progress":null,"events":[{"a":4},{"a":5}]}"#;
+        assert_eq!((body(0), body(3)), (rest.to_owned(), rest.to_owned()));
+        assert_eq!(body(4), r#"{"next":5,"ended":false,"report":0,"progress":null,"events":[{"a":5}]}"#);
+        let feed = shared.feed();
+        assert_eq!((feed.dropped, feed.messages.len(), feed.bytes), (3, 2, 14));
+    }
+
+    /// Connections that send nothing do not keep a browser waiting for longer than a request takes.
+    #[test]
+    fn idle_connections_end_soon() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface exists");
+        let address = listener.local_addr().expect("it is bound");
+        let page = Document { html: "<page>".into(), policy: "default-src 'none'".into() };
+        let shared = Arc::new(Shared::new(address.port(), "secret".into(), page));
+        std::thread::spawn(move || serve(&listener, &shared));
+        let connect = || TcpStream::connect(address).expect("the server listens");
+        let idle: Vec<TcpStream> = (0..MAX_REQUESTS).map(|_| connect()).collect();
+        let start = Instant::now();
+        let answered = || {
+            let mut stream = connect();
+            let request = format!("GET /secret/ HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", address.port());
+            let mut answer = String::new();
+            let sent = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
+            sent.is_ok() && answer.starts_with("HTTP/1.1 200 OK")
+        };
+        while !answered() {
+            assert!(start.elapsed() < Duration::from_secs(6), "the connections of others stay");
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+        drop(idle);
     }
 
     #[test]

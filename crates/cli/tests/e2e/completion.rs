@@ -85,26 +85,105 @@ fn broken_configurations_have_no_candidates() {
     assert_eq!(candidates(&broken, "yuba plan -target="), Vec::<String>::new());
 }
 
-/// A backend that does not respond delays the prompt by two seconds at most.
+/// The Tab key sends nothing to a backend.
 #[test]
-fn a_backend_that_does_not_respond_is_abandoned() {
-    let stalls = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let is_stalled = std::sync::Arc::clone(&stalls);
-    let host = yuba_testkit::Host::start(move |_| match is_stalled.load(std::sync::atomic::Ordering::Relaxed) {
-        true => yuba_testkit::Reply::stall(),
-        false => yuba_testkit::Reply::status(404),
-    });
+fn backends_of_other_machines_are_not_asked() {
+    let host = yuba_testkit::Host::start(move |_| yuba_testkit::Reply::status(404));
     let text = format!(
-        "//- main.tf\nterraform {{\n  backend \"http\" {{\n    address = \"{}\"\n  }}\n}}\n",
+        "//- main.tf\nresource \"terraform_data\" \"a\" {{}}\nterraform {{\n  backend \"http\" {{\n    address = \"{}\"\n  }}\n}}\n",
         host.url("/state")
     );
-    let stalled = sandbox(&text);
-    assert_eq!(stalled.run(&["init"]).code, 0);
-    stalls.store(true, std::sync::atomic::Ordering::Relaxed);
+    let remote = sandbox(&text);
+    assert_eq!(remote.run(&["init"]).code, 0);
     let before = host.asked().len();
-    let start = std::time::Instant::now();
-    assert_eq!(candidates(&stalled, "yuba state show "), Vec::<String>::new());
-    assert!(host.asked().len() > before && start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert_eq!(candidates(&remote, "yuba state show "), Vec::<String>::new());
+    assert_eq!(candidates(&remote, "yuba workspace select "), Vec::<String>::new());
+    assert_eq!(candidates(&remote, "yuba plan -target="), ["-target=terraform_data.a"]);
+    assert_eq!(host.asked().len(), before);
+}
+
+/// The Tab key runs no program that the configuration or the environment names.
+#[test]
+fn programs_of_the_encryption_do_not_run() {
+    let key = r#"key_provider "external" "k" { command = ["sh", "-c", "touch ran"] }"#;
+    let method = r#"method "aes_gcm" "m" { keys = key_provider.external.k }"#;
+    let external = r#"method "external" "m" {
+      encrypt_command = ["sh", "-c", "touch ran"]
+      decrypt_command = ["sh", "-c", "touch ran"]
+    }"#;
+    let files = |encryption: &str| {
+        format!(
+            "//- main.tf\nresource \"terraform_data\" \"a\" {{}}\nterraform {{\n  encryption {{\n{encryption}\n  }}\n}}\n\
+             //- terraform.tfstate\n{{\"meta\":{{}},\"encrypted_data\":\"AAAA\",\"encryption_version\":\"v0\"}}\n"
+        )
+    };
+    let state = "state { method = method.aes_gcm.m }";
+    let encrypted = [
+        format!("{key}\n{method}\n{state}"),
+        format!("{key}\n{method}\nplan {{ method = method.aes_gcm.m }}"),
+        format!("{external}\nstate {{ method = method.external.m }}"),
+    ];
+    for encryption in encrypted {
+        let sandbox = sandbox(&files(&encryption));
+        assert_eq!(candidates(&sandbox, "yuba state show "), Vec::<String>::new());
+        assert_eq!(candidates(&sandbox, "yuba workspace select "), Vec::<String>::new());
+        assert_eq!(candidates(&sandbox, "yuba plan -target="), ["-target=terraform_data.a"]);
+        assert!(!sandbox.dir().join("ran").exists(), "{encryption}");
+        // The command itself does run it.
+        sandbox.run(&["state", "list"]);
+        assert!(sandbox.dir().join("ran").exists(), "{encryption}");
+    }
+    let empty = sandbox("//- main.tf\n");
+    let mut command = empty.command(&[]);
+    command.env("TF_ENCRYPTION", format!("{key}\n{method}\n{state}"));
+    let output = command.env("COMP_LINE", "yuba state show ").env("YUBA_COMPLETE", "fish").output();
+    assert!(output.expect("the program starts").stdout.is_empty() && !empty.dir().join("ran").exists());
+}
+
+/// A state that is encrypted with a passphrase has names.
+#[test]
+fn a_passphrase_needs_no_program() {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+terraform {
+  encryption {
+    key_provider "pbkdf2" "k" {
+      passphrase = "a long passphrase"
+      iterations = 200000
+    }
+    method "aes_gcm" "m" { keys = key_provider.pbkdf2.k }
+    state { method = method.aes_gcm.m }
+  }
+}
+resource "terraform_data" "a" {}
+"#,
+    );
+    assert_eq!(sandbox.run(&["apply", "-auto-approve"]).code, 0);
+    assert_eq!(candidates(&sandbox, "yuba state show "), ["terraform_data.a"]);
+}
+
+/// A name of a file is one word in every quote, whatever it contains.
+#[cfg(unix)]
+#[test]
+fn names_of_files_run_nothing() {
+    let sandbox = sandbox("");
+    let name = "a'; touch PWNED; '$(touch PWNED)`touch PWNED`\" b.tfplan";
+    sandbox.write(name, "");
+    sandbox.write("a\nb.tfplan", "");
+    sandbox.write("a\u{1b}[2Jb.tfplan", "");
+    assert_eq!(candidates(&sandbox, "yuba show a"), [name]);
+    for quote in ["", "'", "\""] {
+        let line = format!("yuba show {quote}a");
+        let mut command = sandbox.command(&["yuba", "a", "show"]);
+        let output = command.env("COMP_LINE", &line).env("COMP_POINT", line.len().to_string()).output();
+        let answer = String::from_utf8(output.expect("the program starts").stdout).expect("candidates are UTF-8");
+        let script = format!("printf %s {quote}{}{quote}", answer.trim_end_matches('\n'));
+        let mut shell = std::process::Command::new("sh");
+        let printed = shell.arg("-c").arg(&script).current_dir(sandbox.dir()).output().expect("there is a shell");
+        assert_eq!(String::from_utf8_lossy(&printed.stdout), name, "{script}");
+        assert!(!sandbox.dir().join("PWNED").exists());
+    }
 }
 
 /// In bash a candidate replaces the part of the word after "=" and ":".

@@ -72,9 +72,16 @@ pub(crate) fn the_script_installs_what_its_checksum_confirms() {
         command
             .arg(format!("file://{}", directory.display()))
             .arg(env!("CARGO_PKG_VERSION"))
-            .arg(sandbox.dir().join(prefix));
+            // A path that begins in the working directory.
+            .arg(prefix)
+            .current_dir(sandbox.dir());
         command.output().expect("sh exists")
     };
+    // A name that is not the same, though a dot in a pattern matches it.
+    let sums = std::fs::read_to_string(directory.join("SHA256SUMS")).expect("the sums exist");
+    let other = tarball.replacen('.', "x", 1);
+    let sums = format!("{}  {other}\n{sums}", "0".repeat(64));
+    std::fs::write(directory.join("SHA256SUMS"), sums).expect("the sandbox is writable");
     let output = install("prefix");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(sandbox.dir().join("prefix/share/man/man1/yuba-plan.1").is_file());

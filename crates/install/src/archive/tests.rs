@@ -144,19 +144,57 @@ fn a_file_under_a_second_name_is_unpacked_twice() {
     );
 }
 
-#[test]
-fn xz_is_known() {
+/// A tar archive with the file "a", made by another program.
+fn xz_archive() -> Vec<u8> {
     use base64::Engine as _;
-    // A tar archive with the file "a", made by another program.
     let text = "/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4Cf/AFRdADCAM1AYaImDAdzibiEFRld82HL+/YrTwHbLjAH8uiYLZYgTMZ\
              VtJ44E682/eqzAtQ8/oxs8R/EKPzK9PBfUbm0JjZ1Id3r0qKikH4REEyy7H4UnAADeQVp/MDZZPAABcIBQAAAALGac\
              srHEZ/sCAAAAAARZWg==";
+    base64::engine::general_purpose::STANDARD.decode(text).expect("it is Base64")
+}
+
+fn unpacked_xz(bytes: &[u8]) -> String {
     let sandbox = Sandbox::new("", "");
-    sandbox.write("archive", base64::engine::general_purpose::STANDARD.decode(text).expect("it is Base64"));
+    sandbox.write("archive", bytes);
     let (archive, into) = (sandbox.dir().join("archive"), sandbox.dir().join("into"));
     assert_eq!(Format::sniff(&archive), Ok(Format::TarXz));
-    unpack(&archive, Format::TarXz, &into, Limits::default()).expect("it is right");
-    assert_eq!(list(&into, ""), "a=1 ");
+    match unpack(&archive, Format::TarXz, &into, Limits::default()) {
+        Ok(()) => list(&into, ""),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn xz_is_known() {
+    assert_eq!(unpacked_xz(&xz_archive()), "a=1 ");
+    // Several streams with padding between them.
+    let padded = [xz_archive(), vec![0; 8], xz_archive(), vec![0; 4]].concat();
+    assert_eq!(unpacked_xz(&padded), "a=1 ");
+}
+
+#[test]
+fn dictionaries_of_xz_archives_are_limited() {
+    let with_dictionary = |stream: &mut [u8], size: u8| {
+        assert_eq!(stream[12..17], [2, 0, 0x21, 1, 0x16]);
+        stream[16] = size;
+        let sum = crc32fast::hash(&stream[12..20]);
+        stream[20..24].copy_from_slice(&sum.to_le_bytes());
+    };
+    let refused = "the archive is refused: a block needs a dictionary of more than 134217728 bytes";
+    for (size, expect) in [(30, "a=1 "), (31, refused), (40, refused), (255, refused)] {
+        let mut archive = xz_archive();
+        with_dictionary(&mut archive, size);
+        assert_eq!(unpacked_xz(&archive), expect, "{size}");
+        // In a later stream.
+        let both = [xz_archive(), archive].concat();
+        assert_eq!(unpacked_xz(&both), expect, "{size}");
+    }
+    assert!(unpacked_xz(&[xz_archive(), b"rubbish, rubbish".to_vec()].concat()).contains("not part of a stream"));
+    let whole = xz_archive();
+    // The index and the end are not needed to unpack it.
+    for at in 6..whole.len() / 2 {
+        assert!(unpacked_xz(&whole[..at]).starts_with("the archive is damaged"), "{at}");
+    }
 }
 
 #[test]
@@ -188,6 +226,76 @@ fn bombs_are_refused() {
         &[Dir("a/"), Dir("b/"), Dir("c/"), Dir("d/"), Dir("e/")],
         "the archive is refused: it has more than 4 entries",
     );
+}
+
+/// A tar archive of raw entries: type, size in the header, content.
+fn raw_tar(entries: &[(u8, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (kind, content) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_path("x").expect("it fits");
+        header.set_entry_type(tar::EntryType::new(*kind));
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        bytes.extend(header.as_bytes());
+        bytes.extend(*content);
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+    }
+    bytes.extend([0; 1024]);
+    bytes
+}
+
+#[test]
+fn metadata_of_tar_entries_is_limited() {
+    let check = |entries: &[(u8, &[u8])], limits: Limits, expect: &str| {
+        let sandbox = Sandbox::new("", "");
+        sandbox.write("archive", raw_tar(entries));
+        let into = sandbox.dir().join("into");
+        let unpacked = unpack(&sandbox.dir().join("archive"), Format::Tar, &into, limits);
+        let actual = match unpacked {
+            Ok(()) => list(&into, ""),
+            Err(error) => error.to_string().replace(&into.display().to_string(), "into"),
+        };
+        assert_eq!(actual, expect);
+    };
+    let name = vec![b'n'; 1000];
+    let large = vec![b'n'; 1 << 20];
+    let refused = "the archive is refused: an entry has more than 1048576 bytes of metadata";
+    for kind in *b"LKx" {
+        check(&[(kind, &large), (b'0', b"1")], Limits::default(), refused);
+    }
+    // Together.
+    check(&[(b'L', &large[..600_000]), (b'K', &large[..600_000]), (b'2', b"")], Limits::default(), refused);
+    check(&[(b'L', b"long"), (b'0', b"1")], Limits::default(), "long=1 ");
+    check(&[(b'g', b"12 comment=x\n"), (b'0', b"1")], Limits::default(), "x=1 ");
+    // What is not unpacked counts, too.
+    let few = Limits { entries: 2, bytes: 100 };
+    let many = "the archive is refused: it has more than 2 entries";
+    check(&[(b'g', b""), (b'g', b""), (b'0', b"1")], few, many);
+    let bytes = "the archive is refused: its files have more than 100 bytes";
+    check(&[(b'g', &name), (b'0', b"1")], few, bytes);
+    check(&[(b'5', &name)], few, bytes);
+}
+
+#[test]
+fn errors_shorten_names() {
+    let sandbox = Sandbox::new("", "");
+    let name = format!("../{}", "n".repeat(1000));
+    sandbox.write("archive", raw_tar(&[(b'L', name.as_bytes()), (b'0', b"1")]));
+    let unpacked = unpack(&sandbox.dir().join("archive"), Format::Tar, &sandbox.dir().join("into"), Limits::default());
+    let expect = format!("the archive is refused: the path \"../{}...\" in it leads out of it", "n".repeat(197));
+    assert_eq!(unpacked.expect_err("it leads out").to_string(), expect);
+}
+
+#[test]
+fn links_in_memory_are_limited() {
+    let sandbox = Sandbox::new("", "");
+    let target = vec![b't'; 90];
+    sandbox.write("archive", raw_tar(&[(b'K', &target), (b'2', b""), (b'K', &target), (b'2', b"")]));
+    let limits = Limits { entries: 10, bytes: 100 };
+    let unpacked = unpack(&sandbox.dir().join("archive"), Format::Tar, &sandbox.dir().join("into"), limits);
+    let expect = "the archive is refused: its files have more than 100 bytes";
+    assert_eq!(unpacked.expect_err("they are too large").to_string(), expect);
 }
 
 #[test]

@@ -35,6 +35,11 @@ impl Address {
         Ok(Address { protocol, url })
     }
 
+    /// Whether it leads to files of this machine, by its own scheme or by the protocol before it: `git::file:///srv/x`.
+    pub(super) fn is_local(&self) -> bool {
+        self.protocol.eq_ignore_ascii_case("file") || self.url.scheme() == "file"
+    }
+
     /// Takes an argument out of the query.
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         take_argument(&mut self.url, name)
@@ -69,7 +74,7 @@ fn format_of(kind: &str) -> Option<Result<Format, String>> {
     }
 }
 
-/// Takes an argument out of the query of a URL; the last one counts where it is given several times.
+/// Takes an argument out of the query of a URL. The first one counts if there are several, as in OpenTofu.
 pub(super) fn take_argument(url: &mut Url, name: &str) -> Option<String> {
     let pairs: Vec<(String, String)> = url.query_pairs().map(|(k, v)| (k.into_owned(), v.into_owned())).collect();
     let found = pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());

@@ -117,6 +117,18 @@ fn copy_level(root: &Path, from: &Path, to: &Path, skipped: &Path, depth: usize)
     Ok(())
 }
 
+/// The directory in a package of a host that a pattern names, as a path below it: exactly one has to match, and no link in the package
+/// may lead out of it.
+pub(super) fn find_subdir_inside(package: &Path, pattern: &str) -> Result<PathBuf, String> {
+    let found = find_subdir(package, pattern)?;
+    let real =
+        |path: &Path| fs::canonicalize(path).map_err(|error| format!("{} could not be read: {error}", path.display()));
+    match real(&package.join(&found))?.starts_with(real(package)?) {
+        true => Ok(found),
+        false => Err(format!("the subdirectory {pattern:?} leads out of the package")),
+    }
+}
+
 /// The directory in a package that a pattern names, as a path below it: exactly one has to match.
 pub fn find_subdir(package: &Path, pattern: &str) -> Result<PathBuf, String> {
     let mut found = vec![PathBuf::new()];
@@ -148,15 +160,41 @@ pub fn find_subdir(package: &Path, pattern: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Whether a name matches a pattern with `*`, `?` and `[...]`.
+/// Whether a name matches a pattern with `*`, `?` and `[...]`. After a mismatch, only the last `*` takes another byte, so the time is at
+/// most the product of both lengths.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern, name) {
-        ([], []) => true,
-        ([b'*', rest @ ..], _) => (0..=name.len()).any(|at| matches(rest, &name[at..])),
-        ([b'?', rest @ ..], [_, name @ ..]) => matches(rest, name),
-        ([b'\\', literal, rest @ ..], [first, name @ ..]) => literal == first && matches(rest, name),
-        ([b'[', rest @ ..], [first, name @ ..]) => {
-            let Some(end) = rest.iter().skip(1).position(|b| *b == b']').map(|at| at + 1) else { return false };
+    let (mut rest, mut left) = (pattern, name);
+    // What follows the last `*`, and the part of the name that it starts with.
+    let mut star: Option<(&[u8], &[u8])> = None;
+    loop {
+        if let [b'*', after @ ..] = rest {
+            star = Some((after, left));
+            rest = after;
+            continue;
+        }
+        let one = match (rest, left) {
+            ([], []) => return true,
+            (_, [first, after @ ..]) => matches_one(rest, *first).map(|next| (next, after)),
+            (_, []) => None,
+        };
+        (rest, left) = match (one, star) {
+            (Some(one), _) => one,
+            (None, Some((after, [_, shorter @ ..]))) => {
+                star = Some((after, shorter));
+                (after, shorter)
+            }
+            (None, _) => return false,
+        };
+    }
+}
+
+/// The pattern after what matches one byte.
+fn matches_one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
+    match pattern {
+        [b'?', rest @ ..] => Some(rest),
+        [b'\\', literal, rest @ ..] => (*literal == byte).then_some(rest),
+        [b'[', rest @ ..] => {
+            let end = rest.iter().skip(1).position(|b| *b == b']')? + 1;
             let (class, is_negated) = match rest[..end].strip_prefix(b"^") {
                 Some(class) => (class, true),
                 None => (&rest[..end], false),
@@ -165,17 +203,17 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
             let mut at = 0;
             while at < class.len() {
                 if let [low, b'-', high] = class[at..(at + 3).min(class.len())] {
-                    is_in |= (low..=high).contains(first);
+                    is_in |= (low..=high).contains(&byte);
                     at += 3;
                 } else {
-                    is_in |= class[at] == *first;
+                    is_in |= class[at] == byte;
                     at += 1;
                 }
             }
-            is_in != is_negated && matches(&rest[end + 1..], name)
+            (is_in != is_negated).then_some(&rest[end + 1..])
         }
-        ([literal, rest @ ..], [first, name @ ..]) => literal == first && matches(rest, name),
-        _ => false,
+        [literal, rest @ ..] => (*literal == byte).then_some(rest),
+        [] => None,
     }
 }
 
@@ -189,5 +227,10 @@ mod tests {
         assert!(check("a*c", "abbc") && check("*", "x") && check("a?c", "abc") && check("[a-c]x", "bx"));
         assert!(check("[^a]x", "bx") && check("\\*", "*") && !check("\\*", "x") && !check("[^a]x", "ax"));
         assert!(!check("a*c", "ab") && !check("a", "ab") && !check("[", "["));
+        assert!(check("*a*b", "xaxabxb") && check("a**", "a") && !check("*a*b", "xbxa") && check("*[ab]?", "ab"));
+        // With many of them, too.
+        assert!(
+            !check(&"*a".repeat(30), &"a".repeat(29)) && !check(&format!("{}b", "*a".repeat(30)), &"a".repeat(200))
+        );
     }
 }

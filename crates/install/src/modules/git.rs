@@ -108,8 +108,16 @@ impl Git<'_> {
         }
         let message = String::from_utf8_lossy(&output.stderr);
         let mut message = message.trim().trim_end_matches('.').to_owned();
-        if let Some(secret) = self.url.password().filter(|secret| !secret.is_empty()) {
+        let password = self.url.password().filter(|secret| !secret.is_empty());
+        if let Some(secret) = password {
             message = message.replace(secret, "(secret)");
+        }
+        // Hosts accept a token as the name of the user, in place of a password.
+        let is_token = matches!(password, None | Some("x-oauth-basic")) && !self.url.username().is_empty();
+        if is_token && matches!(self.url.scheme(), "http" | "https") {
+            for end in ["@", ":"] {
+                message = message.replace(&format!("{}{end}", self.url.username()), &format!("(secret){end}"));
+            }
         }
         if let Some((at, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
             message.truncate(at);

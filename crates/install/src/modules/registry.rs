@@ -9,6 +9,8 @@ use yuba_net::Secret;
 use yuba_net::discovery::Services;
 use yuba_net::http::{Response, Url};
 
+use super::address::Address;
+
 /// The service of a host.
 const SERVICE: &str = "modules.v1";
 
@@ -195,7 +197,7 @@ fn indirect(location: Option<String>, asked: &Url) -> Result<ModuleDownload, Str
         false => location.clone(),
     };
     match ModuleSource::parse(&absolute) {
-        Ok(ModuleSource::Remote(remote)) if remote.package.starts_with("file:") => {
+        Ok(ModuleSource::Remote(remote)) if Address::parse(&remote.package).is_ok_and(|address| address.is_local()) => {
             Err(wrong(&"a registry must not lead to a file of this machine"))
         }
         Ok(ModuleSource::Remote(remote)) => Ok(ModuleDownload::Indirect(remote)),

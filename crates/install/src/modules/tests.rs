@@ -78,6 +78,9 @@ fn archives_and_pages_of_hosts() {
         "/meta" => Reply::ok("<html><head><meta name=\"terraform-get\" content=\"/x.zip\"></head></html>"),
         "/loop" => Reply::ok("").with("X-Terraform-Get", "/loop"),
         "/local" => Reply::ok("").with("X-Terraform-Get", "file:///etc"),
+        "/local-git" => Reply::ok("").with("X-Terraform-Get", "git::file:///srv/repository"),
+        "/local-path" => Reply::ok("").with("X-Terraform-Get", "git::/srv/repository"),
+        "/local-archive" => Reply::ok("").with("X-Terraform-Get", "file::https://example.com/x.zip"),
         "/nothing" => Reply::ok("hello"),
         "/netrc.zip" if asked.header("authorization") == Some("Basic dTpw") => Reply::ok(zip.clone()),
         "/netrc.zip" => Reply::status(401),
@@ -110,13 +113,32 @@ fn archives_and_pages_of_hosts() {
     check("/meta", "main.tf sub");
     check("/netrc.zip", "main.tf sub");
     check("/loop", "http://host/loop names another address, after 10 addresses that did the same");
-    check("/local", "a host must not redirect to a file of this machine");
+    for local in ["/local", "/local-git", "/local-path", "/local-archive"] {
+        check(local, "a host must not redirect to a file of this machine");
+    }
     let nothing = "http://host/nothing?... is neither an archive nor a page that names the package: it has no header \
                    \"X-Terraform-Get\" and no meta tag \"terraform-get\"";
     check("/nothing", nothing);
     check("/gone.zip", "http://host/gone.zip responded with \"404 Not Found\"");
     assert!(fetch(&sandbox, &host.url("/broken.zip")).contains("the archive is damaged"));
     assert!(fetch(&sandbox, &host.url("/x.gz")).contains("cannot contain the files of a module"));
+}
+
+/// A subdirectory that is a link out of the package is not copied.
+#[cfg(unix)]
+#[test]
+fn subdirectories_of_packages_do_not_lead_out() {
+    let sandbox = Sandbox::new("", "//- repo/main.tf\n//- repo/in/deep.tf\n//- private/secret.tf\n");
+    let repo = sandbox.dir().join("repo");
+    for (target, name) in [("../private", "out"), ("/etc", "absolute"), ("in", "inside")] {
+        std::os::unix::fs::symlink(target, repo.join(name)).expect("it is ours");
+    }
+    assert_eq!(files::find_subdir_inside(&repo, "in"), Ok("in".into()));
+    assert_eq!(files::find_subdir_inside(&repo, "inside"), Ok("inside".into()));
+    for out in ["out", "o*", "absolute"] {
+        let reason = format!("the subdirectory {out:?} leads out of the package");
+        assert_eq!(files::find_subdir_inside(&repo, out), Err(reason));
+    }
 }
 
 #[test]
@@ -219,6 +241,8 @@ fn registries_say_which_versions_there_are_and_where() {
             "/m/a/b/c/1.0.0/download" => Reply::status(204).with("X-Terraform-Get", "/files/x.zip?archive=zip"),
             "/m/a/b/c/1.1.0/download" => Reply::json(r#"{"location":"/files/d","use_registry_credentials":true}"#),
             "/m/a/b/c/1.2.0/download" => Reply::json(r#"{"location":"file:///etc"}"#),
+            "/m/a/b/c/1.2.1/download" => Reply::json(r#"{"location":"git::file:///srv/repository"}"#),
+            "/m/a/b/c/1.2.2/download" => Reply::json(r#"{"location":"git::/srv/repository"}"#),
             "/m/a/b/c/1.3.0/download" => Reply::status(302).with("Location", "/elsewhere/x"),
             "/elsewhere/x" => Reply::status(204).with("X-Terraform-Get", "./x.zip"),
             "/m/a/b/empty/versions" => Reply::json("{}"),
@@ -271,7 +295,10 @@ fn registries_say_which_versions_there_are_and_where() {
         let answer = registry.versions(&module(wrong));
         assert!(matches!(&answer, Err(RegistryError::Failed(_))), "{wrong}: {answer:?}");
     }
-    assert!(registry.location(&wanted, "1.2.0").is_err_and(|reason| reason.contains("must not lead to a file")));
+    for version in ["1.2.0", "1.2.1", "1.2.2"] {
+        let found = registry.location(&wanted, version);
+        assert!(found.as_ref().is_err_and(|reason| reason.contains("must not lead to a file")), "{version}: {found:?}");
+    }
     assert!(registry.location(&wanted, "9.9.9").is_err_and(|reason| reason.contains("does not have version 9.9.9")));
     let unknown = hosts.services().url(&Hostname::parse("r.example").expect("it is one"), "providers.v1");
     assert_eq!(
@@ -282,7 +309,7 @@ fn registries_say_which_versions_there_are_and_where() {
 
 #[test]
 fn packages_of_container_registries() {
-    use crate::oci::{Login, Repository};
+    use crate::oci::{Descriptor, Login, Repository};
     let digest = |bytes: &[u8]| {
         format!("sha256:{}", Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>())
     };
@@ -344,6 +371,15 @@ fn packages_of_container_registries() {
     assert!(fetch(&false_digest).contains("sent a manifest that does not match the digest"));
     assert_eq!(repository.tags(), Ok(Some(vec!["v1".to_owned(), "v2".to_owned()])));
     assert_eq!(host.count("/token"), 1);
+    let large = Descriptor {
+        media_type: "archive/zip".to_owned(),
+        digest: format!("sha256:{}", "2".repeat(64)),
+        size: u64::MAX,
+        artifact_type: None,
+        platform: None,
+    };
+    let reason = repository.blob(&large, &sandbox.dir().join("large"), &mut |_, _| {}).expect_err("it is too large");
+    assert!(reason.ends_with("has 18446744073709551615 bytes; downloads are limited to 8589934592 bytes"), "{reason}");
     let stranger = Repository::plain(hosts.services().client(), &host.name(), "a/b", None);
     assert!(
         stranger.manifest("v1").is_err_and(|reason| reason.contains("requires credentials, and none are configured"))

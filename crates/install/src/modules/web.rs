@@ -7,7 +7,7 @@ use yuba_net::http::{Request, Url, shown};
 
 use super::address::Address;
 use super::checksum::Checksum;
-use super::files::{self, create_parent, find_subdir};
+use super::files::{self, create_parent, find_subdir_inside};
 use super::registry::Direct;
 use super::{Fetcher, MOST_HOPS, netrc};
 use crate::archive::{Format, Limits, unpack};
@@ -130,7 +130,7 @@ fn page(fetcher: &Fetcher, mut url: Url, into: &Path, hops: u32) -> Result<(), S
     // Only the subdirectory becomes the package.
     let whole = Partial::beside(into)?;
     fetcher.fetch_from(&source.package, &whole.0, hops + 1)?;
-    let dir = whole.0.join(find_subdir(&whole.0, subdir)?);
+    let dir = whole.0.join(find_subdir_inside(&whole.0, subdir)?);
     files::copy_directory(&dir, into)
 }
 

@@ -1,11 +1,13 @@
 //! Certificates: a main key with its user ids and subkeys, and what their owner has signed about them.
 
+use std::cell::OnceCell;
+
 use aws_lc_rs::digest;
 
 use super::algorithms::Material;
 use super::armor;
 use super::packets::{Packet, Reader, packets};
-use super::signature::{self, Signature};
+use super::signature::{self, Signature, Unreadable};
 
 /// Types of packets.
 const PRIMARY_KEY: u8 = 6;
@@ -24,14 +26,67 @@ const CERTIFICATION_REVOCATION: u8 = 0x30;
 /// The flag of keys that may sign documents.
 const MAY_SIGN: u8 = 2;
 
+/// Maximum number of signatures of an owner about a certificate. All of them are verified.
+const MOST_SIGNATURES: usize = 256;
+
 /// A public key and its subkeys. Nothing in it is verified before it is needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Certificate {
     primary: PublicKey,
     /// Signatures right behind the main key: revocations and properties.
-    signatures: Vec<Signature>,
-    user_ids: Vec<(Vec<u8>, Vec<Signature>)>,
-    subkeys: Vec<(PublicKey, Vec<Signature>)>,
+    signatures: Signatures,
+    user_ids: Vec<(Vec<u8>, Signatures)>,
+    subkeys: Vec<(PublicKey, Signatures)>,
+    owner: OnceCell<Standing>,
+}
+
+/// Signatures about a part of a certificate.
+#[derive(Clone, Debug, Default)]
+struct Signatures {
+    read: Vec<Signature>,
+    unreadable: Vec<Unreadable>,
+}
+
+impl Signatures {
+    /// Adds a packet. Of the signatures that cannot be read, only revocations are kept.
+    fn add(&mut self, body: &[u8]) {
+        match Signature::read(body) {
+            Ok(signature) => self.read.push(signature),
+            Err(_) => self.unreadable.extend(Unreadable::of(body).filter(|found| is_revocation(found.kind))),
+        }
+    }
+
+    /// The revocation of a type that the owner made, where `may_be_own` tells the signatures that others made. A signature that Yuba
+    /// cannot verify is one: its key can have been withdrawn with an algorithm that is not supported, or by a designated revoker.
+    fn revocation(
+        &self,
+        kind: u8,
+        is_valid: impl Fn(&Signature) -> bool,
+        may_be_own: impl Fn(Result<&Signature, &Unreadable>) -> bool,
+    ) -> Option<Revocation> {
+        let mut of_kind = self.read.iter().filter(|signature| signature.kind == kind && may_be_own(Ok(signature)));
+        let found = of_kind.clone().any(is_valid);
+        let is_unverified = of_kind.next().is_some()
+            || self.unreadable.iter().any(|found| found.kind == kind && may_be_own(Err(found)));
+        match (found, is_unverified) {
+            (true, _) => Some(Revocation::Valid),
+            (false, true) => Some(Revocation::Unverified),
+            (false, false) => None,
+        }
+    }
+}
+
+fn is_revocation(kind: u8) -> bool {
+    matches!(kind, KEY_REVOCATION | SUBKEY_REVOCATION | CERTIFICATION_REVOCATION)
+}
+
+/// A signature that withdraws a key or a user id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Revocation {
+    /// The owner made it.
+    Valid,
+    /// Yuba cannot verify it.
+    Unverified,
 }
 
 /// A key of a certificate that made a signature, and what its owner states about it.
@@ -40,7 +95,7 @@ pub(crate) struct Issuer<'a> {
     /// The key.
     pub(crate) key: &'a PublicKey,
     /// Whether its owner has withdrawn it.
-    pub(crate) is_revoked: bool,
+    pub(crate) revocation: Option<Revocation>,
     /// When it expires, in seconds since 1970.
     pub(crate) expires: Option<u64>,
 }
@@ -94,10 +149,11 @@ pub(crate) fn read_certificates(armored: &str) -> Result<Vec<Certificate>, Strin
 
 impl Certificate {
     fn new(primary: PublicKey) -> Certificate {
-        Certificate { primary, signatures: Vec::new(), user_ids: Vec::new(), subkeys: Vec::new() }
+        let (signatures, owner) = (Signatures::default(), OnceCell::new());
+        Certificate { primary, signatures, user_ids: Vec::new(), subkeys: Vec::new(), owner }
     }
 
-    /// Adds a packet. Signatures and subkeys of unsupported versions are skipped.
+    /// Adds a packet. Subkeys of unsupported versions are skipped.
     fn add(&mut self, tag: u8, body: &[u8], component: &mut Component) {
         match tag {
             signature::TAG => {
@@ -107,18 +163,22 @@ impl Certificate {
                     Component::Subkey => self.subkeys.last_mut().map(|(_, signatures)| signatures),
                     Component::Other => None,
                 };
-                if let (Some(signatures), Ok(signature)) = (signatures, Signature::read(body)) {
-                    signatures.push(signature);
+                // A revocation of the main key counts wherever it stands.
+                let is_revocation = Unreadable::of(body).is_some_and(|found| found.kind == KEY_REVOCATION);
+                match signatures {
+                    _ if is_revocation => self.signatures.add(body),
+                    Some(signatures) => signatures.add(body),
+                    None => {}
                 }
             }
             USER_ID => {
-                self.user_ids.push((body.to_vec(), Vec::new()));
+                self.user_ids.push((body.to_vec(), Signatures::default()));
                 *component = Component::UserId;
             }
             SUBKEY => {
                 let subkey = PublicKey::read(body);
                 *component = if subkey.is_ok() { Component::Subkey } else { Component::Other };
-                self.subkeys.extend(subkey.ok().map(|key| (key, Vec::new())));
+                self.subkeys.extend(subkey.ok().map(|key| (key, Signatures::default())));
             }
             // Markers, trust and padding can be anywhere.
             10 | 12 | 21 => {}
@@ -139,16 +199,21 @@ impl Certificate {
         if subkeys.is_empty() && !is_named(&self.primary) {
             return Vec::new();
         }
-        let owner = self.owner();
+        if self.own_signatures() > MOST_SIGNATURES {
+            return vec![Err(format!(
+                "the owner of a signing key has made more than {MOST_SIGNATURES} signatures about it"
+            ))];
+        }
+        let owner = self.owner.get_or_init(|| self.owner());
         let mut found = Vec::new();
         if is_named(&self.primary) && owner.may_sign() {
-            found.push(Ok(Issuer { key: &self.primary, is_revoked: owner.is_revoked, expires: owner.expires }));
+            found.push(Ok(Issuer { key: &self.primary, revocation: owner.revocation, expires: owner.expires }));
         }
         for (key, signatures) in subkeys {
             match self.bound(key, signatures) {
                 Ok(subkey) if subkey.may_sign() => found.push(Ok(Issuer {
                     key,
-                    is_revoked: owner.is_revoked || subkey.is_revoked,
+                    revocation: owner.revocation.or(subkey.revocation),
                     expires: earlier(owner.expires, subkey.expires),
                 })),
                 Ok(_) => {}
@@ -158,32 +223,47 @@ impl Certificate {
         found
     }
 
+    /// Number of signatures that the owner can have made.
+    fn own_signatures(&self) -> usize {
+        let of_user_ids = self.user_ids.iter().map(|(_, signatures)| signatures);
+        let all = of_user_ids.chain(self.subkeys.iter().map(|(_, signatures)| signatures)).chain([&self.signatures]);
+        all.flat_map(|signatures| &signatures.read).filter(|signature| signature.may_be_of(&self.primary)).count()
+    }
+
     /// What the owner states about the main key: in signatures of the key itself and of the first user id, where user ids
     /// that are not revoked come before others, and those marked as primary before newer ones.
     ///
     /// A main key without such a statement has no flags and does not expire: the registry that names it trusts it.
     fn owner(&self) -> Standing {
         let key = self.primary.hashed.as_slice();
-        let own = |signature: &&Signature, kind: u8, parts: &[&[u8]]| {
-            signature.kind == kind && signature.verify(&self.primary, parts).is_ok()
-        };
-        let is_withdrawn = self.signatures.iter().any(|signature| own(&signature, KEY_REVOCATION, &[key]));
-        let direct = newest(self.signatures.iter().filter(|signature| own(signature, DIRECT_KEY, &[key])));
-        let mut identities: Vec<(bool, &Signature)> = Vec::new();
+        let is_valid = |signature: &Signature, parts: &[&[u8]]| signature.verify(&self.primary, parts).is_ok();
+        let withdrawal = self.signatures.revocation(KEY_REVOCATION, |signature| is_valid(signature, &[key]), |_| true);
+        let direct = self.signatures.read.iter().filter(|signature| {
+            signature.kind == DIRECT_KEY && signature.may_be_of(&self.primary) && is_valid(signature, &[key])
+        });
+        let direct = newest(direct);
+        let mut identities: Vec<(Option<Revocation>, &Signature)> = Vec::new();
         for (id, signatures) in &self.user_ids {
             let hashed = self.hashed_user_id(id);
             let parts = [key, hashed.as_slice()];
-            let own_kind = |kind: u8| signatures.iter().filter(move |signature| own(signature, kind, &parts));
-            let is_revoked = own_kind(CERTIFICATION_REVOCATION).next().is_some();
-            let newest = newest(CERTIFICATIONS.flat_map(own_kind));
-            identities.extend(newest.map(|signature| (is_revoked, signature)));
+            // Others can certify a user id, and withdraw that.
+            let may_be_own = |signature: Result<&Signature, &Unreadable>| match signature {
+                Ok(signature) => signature.may_be_of(&self.primary),
+                Err(unreadable) => unreadable.could_name(&self.primary),
+            };
+            let is_own = |signature: &Signature| is_valid(signature, &parts);
+            let revocation = signatures.revocation(CERTIFICATION_REVOCATION, is_own, may_be_own);
+            let certifications = signatures.read.iter().filter(|signature| {
+                CERTIFICATIONS.contains(&signature.kind) && may_be_own(Ok(signature)) && is_own(signature)
+            });
+            identities.extend(newest(certifications).map(|signature| (revocation, signature)));
         }
-        let first = identities.iter().max_by_key(|(is_revoked, signature)| {
-            (!is_revoked, signature.statements.is_primary_user_id, signature.created())
+        let first = identities.iter().max_by_key(|(revocation, signature)| {
+            (revocation.is_none(), signature.statements.is_primary_user_id, signature.created())
         });
         let statements = [first.map(|(_, signature)| *signature), direct];
         let mut standing = Standing::of(&self.primary, statements);
-        standing.is_revoked = is_withdrawn || first.is_some_and(|(is_revoked, _)| *is_revoked);
+        standing.revocation = withdrawal.or(first.and_then(|(revocation, _)| *revocation));
         standing
     }
 
@@ -196,13 +276,13 @@ impl Certificate {
     }
 
     /// What the owner states about a subkey. Fails if the main key has not signed the subkey, or the subkey not the main key.
-    fn bound(&self, key: &PublicKey, signatures: &[Signature]) -> Result<Standing, String> {
+    fn bound(&self, key: &PublicKey, signatures: &Signatures) -> Result<Standing, String> {
         let parts = [self.primary.hashed.as_slice(), key.hashed.as_slice()];
         let own = |signature: &&Signature, kind: u8| {
             signature.kind == kind && signature.verify(&self.primary, &parts).is_ok()
         };
         let unbound = "a signing key is not bound to its owner";
-        let binding = newest(signatures.iter().filter(|signature| own(signature, SUBKEY_BINDING)));
+        let binding = newest(signatures.read.iter().filter(|signature| own(signature, SUBKEY_BINDING)));
         let Some(binding) = binding else { return Err(format!("{unbound}: the main key has not signed it")) };
         let mut standing = Standing::of(key, [Some(binding), None]);
         if standing.may_sign() {
@@ -212,7 +292,8 @@ impl Certificate {
                 return Err(format!("{unbound}: it has not signed the main key"));
             }
         }
-        standing.is_revoked = signatures.iter().any(|signature| own(&signature, SUBKEY_REVOCATION));
+        let is_valid = |signature: &Signature| signature.verify(&self.primary, &parts).is_ok();
+        standing.revocation = signatures.revocation(SUBKEY_REVOCATION, is_valid, |_| true);
         Ok(standing)
     }
 }
@@ -221,14 +302,14 @@ impl Certificate {
 #[derive(Clone, Copy, Debug)]
 struct Standing {
     flags: Option<u8>,
-    is_revoked: bool,
+    revocation: Option<Revocation>,
     expires: Option<u64>,
 }
 
 impl Standing {
     /// The statements of signatures about a key, the most specific first. The key expires with the first of them that does.
     fn of(key: &PublicKey, signatures: [Option<&Signature>; 2]) -> Standing {
-        let mut standing = Standing { flags: None, is_revoked: false, expires: None };
+        let mut standing = Standing { flags: None, revocation: None, expires: None };
         for signature in signatures.into_iter().flatten() {
             let after = signature.statements.key_expires_after.filter(|after| *after != 0);
             let key_expires = after.map(|after| u64::from(key.created) + u64::from(after));

@@ -43,6 +43,9 @@ pub(super) struct Statements {
     unknown_critical: Option<u8>,
 }
 
+/// Maximum number of signatures of a document. Each is compared with each key.
+const MOST_SIGNATURES: usize = 16;
+
 /// Reads signatures, armored or not. Signatures of unsupported versions are skipped; fails if no other is left.
 pub(crate) fn read_signatures(bytes: &[u8]) -> Result<Vec<Signature>, String> {
     let binary = match bytes.trim_ascii_start().starts_with(b"-----BEGIN") {
@@ -53,6 +56,9 @@ pub(crate) fn read_signatures(bytes: &[u8]) -> Result<Vec<Signature>, String> {
     for Packet { tag, body } in packets(&binary)? {
         match tag {
             TAG => match Signature::read(body) {
+                Ok(_) if found.len() == MOST_SIGNATURES => {
+                    return Err(format!("it contains more than {MOST_SIGNATURES} signatures"));
+                }
                 Ok(signature) => found.push(signature),
                 Err(reason) => failure = Some(reason),
             },
@@ -64,6 +70,30 @@ pub(crate) fn read_signatures(bytes: &[u8]) -> Result<Vec<Signature>, String> {
     match found.is_empty() {
         true => Err(failure.unwrap_or_else(|| "it is empty".to_owned())),
         false => Ok(found),
+    }
+}
+
+/// A signature that Yuba cannot read, such as one of an unsupported version or with an unsupported hash algorithm.
+#[derive(Clone, Debug)]
+pub(super) struct Unreadable {
+    pub(super) kind: u8,
+    body: Vec<u8>,
+}
+
+impl Unreadable {
+    /// The signature in a packet; none if the packet is too short to be one.
+    pub(super) fn of(body: &[u8]) -> Option<Unreadable> {
+        // The type is behind the version; versions 2 and 3 have a length in between.
+        let kind = match body.first()? {
+            2 | 3 => *body.get(2)?,
+            _ => *body.get(1)?,
+        };
+        Some(Unreadable { kind, body: body.to_vec() })
+    }
+
+    /// Whether it could name a key as the one that made it: all ways to do so contain the id of the key.
+    pub(super) fn could_name(&self, key: &PublicKey) -> bool {
+        self.body.windows(key.id().len()).any(|bytes| bytes == key.id())
     }
 }
 
@@ -123,6 +153,12 @@ impl Signature {
     pub(crate) fn is_said_to_be_of(&self, key: &PublicKey) -> bool {
         let Statements { issuers, fingerprints, .. } = &self.statements;
         issuers.iter().any(|id| *id == key.id()) || fingerprints.iter().any(|print| print == key.fingerprint())
+    }
+
+    /// Whether it names a key as the one that made it, or none at all.
+    pub(super) fn may_be_of(&self, key: &PublicKey) -> bool {
+        let Statements { issuers, fingerprints, .. } = &self.statements;
+        (issuers.is_empty() && fingerprints.is_empty()) || self.is_said_to_be_of(key)
     }
 
     /// Whether it is a signature of a document, as opposed to one of a key.

@@ -28,14 +28,21 @@ impl SigningKey {
 
     /// The certificate.
     pub(crate) fn armored(&self) -> String {
+        self.armored_with(&[], &[])
+    }
+
+    /// The certificate with packets behind the main key, and others at the end: behind the user id.
+    pub(crate) fn armored_with(&self, of_key: &[u8], of_user_id: &[u8]) -> String {
         let user_id = b"Publisher <publisher@example.com>";
         let mut bytes = packet(6, &self.body());
+        bytes.extend(of_key);
         bytes.extend(packet(13, user_id));
         let mut signed = self.hashed();
         signed.push(0xB4);
         signed.extend((user_id.len() as u32).to_be_bytes());
         signed.extend(user_id);
         bytes.extend(self.signature(0x13, &signed, &[2, 27, self.flags]));
+        bytes.extend(of_user_id);
         let text = base64::engine::general_purpose::STANDARD.encode(bytes);
         format!("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{text}\n-----END PGP PUBLIC KEY BLOCK-----\n")
     }
@@ -49,6 +56,11 @@ impl SigningKey {
     /// A signature of a document.
     pub(crate) fn sign(&self, document: &[u8]) -> Vec<u8> {
         self.signature(0, document, &[])
+    }
+
+    /// A signature of a type over the main key of a certificate, with further subpackets.
+    pub(crate) fn sign_key(&self, kind: u8, other: &SigningKey, statements: &[u8]) -> Vec<u8> {
+        self.signature(kind, &other.hashed(), statements)
     }
 
     fn body(&self) -> Vec<u8> {

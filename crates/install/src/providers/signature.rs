@@ -5,7 +5,7 @@ mod tests;
 
 use std::time::SystemTime;
 
-use crate::openpgp::{self, Certificate, Issuer, PublicKey, Signature};
+use crate::openpgp::{self, Certificate, Issuer, PublicKey, Revocation, Signature};
 
 /// How far the clocks of publishers may be ahead, in seconds.
 const A_DAY: u64 = 24 * 60 * 60;
@@ -35,6 +35,8 @@ pub(super) fn check(
     }
     let signatures =
         openpgp::read_signatures(signature).map_err(|error| format!("the signature cannot be read: {error}"))?;
+    // An expired key, and the reason why it may not count. A later key can be valid.
+    let mut expired = None;
     for armored in keys {
         let certificates = openpgp::read_certificates(armored)
             .map_err(|error| format!("a signing key of the registry cannot be read: {error}"))?;
@@ -42,22 +44,28 @@ pub(super) fn check(
             let Some(outcome) = check_certificate(document, &signatures, &certificate) else { continue };
             let (signature, issuer) = outcome?;
             let id = super::hash::hex(certificate.primary().id()).to_uppercase();
-            if issuer.is_revoked {
-                return Err(format!("the signing key {id} has been revoked"));
+            match issuer.revocation {
+                Some(Revocation::Valid) => return Err(format!("the signing key {id} has been revoked")),
+                Some(Revocation::Unverified) => {
+                    return Err(format!("the signing key {id} has a revocation that Yuba cannot verify"));
+                }
+                None => {}
             }
             let now = seconds_now();
-            if expired_keys == ExpiredKeys::Refused {
-                if issuer.expires.is_some_and(|end| end < now) {
-                    return Err(format!("the signing key {id} has expired"));
-                }
-                if signature.expires().is_some_and(|end| end < now) {
-                    return Err(format!("the signature by the key {id} has expired"));
-                }
-            }
-            return Ok(id);
+            let has_ended = |end: Option<u64>| end.is_some_and(|end| end < now);
+            let reason = match (has_ended(issuer.expires), has_ended(signature.expires())) {
+                (true, _) => format!("the signing key {id} has expired"),
+                (false, true) => format!("the signature by the key {id} has expired"),
+                (false, false) => return Ok(id),
+            };
+            expired.get_or_insert((id, reason));
         }
     }
-    Err("authentication signature from unknown issuer".to_owned())
+    match (expired, expired_keys) {
+        (Some((id, _)), ExpiredKeys::Accepted) => Ok(id),
+        (Some((_, reason)), ExpiredKeys::Refused) => Err(reason),
+        (None, _) => Err("authentication signature from unknown issuer".to_owned()),
+    }
 }
 
 /// The key of a certificate that has signed a document. None if no signature is said to be of one of its keys.

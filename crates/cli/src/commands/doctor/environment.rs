@@ -142,11 +142,49 @@ impl Redaction {
         redacted(path, self.home.as_ref(), self.user.as_deref())
     }
 
-    /// A text without the home directory.
+    /// A text without the home directory, and with the name of the user replaced as in paths.
     pub(super) fn text(&self, text: &str) -> String {
         let home = self.home.as_ref().and_then(|home| home.to_str()).filter(|home| home.len() > 1);
-        home.map_or_else(|| text.to_owned(), |home| text.replace(&format!("{home}/"), "~/"))
+        let text = home.map_or_else(|| text.to_owned(), |home| without_home(text, home));
+        match self.user.as_deref().filter(|user| !user.is_empty() && *user != "root") {
+            Some(user) => without_steps(&text, user),
+            None => text,
+        }
     }
+}
+
+/// Replaces a directory at the start of paths.
+fn without_home(text: &str, home: &str) -> String {
+    let start = format!("{home}/");
+    let mut pieces = text.split(start.as_str());
+    let mut replaced = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        // "/srv/root/x" is not in "/root".
+        let is_start = !replaced.ends_with(|c: char| c.is_alphanumeric() || "-_./\\".contains(c));
+        replaced += if is_start { "~" } else { home };
+        replaced.push('/');
+        replaced += piece;
+    }
+    replaced
+}
+
+/// Replaces a name that is a step of a path.
+fn without_steps(text: &str, name: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let is_step = before.chars().next_back().or(replaced.chars().next_back()).is_some_and(is_separator)
+            && after.chars().next().is_none_or(|c| is_separator(c) || !(c.is_alphanumeric() || "-_.".contains(c)));
+        replaced.push_str(before);
+        replaced.push_str(if is_step { "USER" } else { name });
+        rest = after;
+    }
+    replaced + rest
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, '/' | '\\')
 }
 
 #[cfg(test)]
@@ -188,6 +226,22 @@ mod tests {
 
         "]]
         .assert_eq(&yuba_view::facts::text(&[section], &str::to_owned));
+    }
+
+    #[test]
+    fn texts_have_neither_the_home_directory_nor_the_user() {
+        let redaction = Redaction::new(&environment(&[("HOME", "/home/ann"), ("USER", "ann")]));
+        for (text, expected) in [
+            ("See /home/ann/infra/main.tf.", "See ~/infra/main.tf."),
+            ("/srv/ann/main.tf:3", "/srv/USER/main.tf:3"),
+            ("/srv/ann: not found", "/srv/USER: not found"),
+            ("\"/srv/ann\" and /mnt/ann/ann/x", "\"/srv/USER\" and /mnt/USER/USER/x"),
+            ("/srv/anna/joann and channel", "/srv/anna/joann and channel"),
+        ] {
+            assert_eq!(redaction.text(text), expected);
+        }
+        let root = Redaction::new(&environment(&[("HOME", "/root"), ("USER", "root")]));
+        assert_eq!(root.text("/srv/root/x"), "/srv/root/x");
     }
 
     #[test]

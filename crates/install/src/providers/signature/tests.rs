@@ -152,6 +152,114 @@ fn keys_that_their_owner_has_withdrawn_are_refused() {
     );
 }
 
+/// The verdict over a certificate with packets behind its main key and its user id.
+fn verdict_with(key: &SigningKey, of_key: &[u8], of_user_id: &[u8]) -> Result<String, String> {
+    let armored = key.armored_with(of_key, of_user_id);
+    let verdict = check(b"document", &key.sign(b"document"), &[armored], ExpiredKeys::Accepted);
+    verdict.map(|_| "signed".to_owned()).map_err(|reason| reason.replace(&key.id(), "ID"))
+}
+
+/// The first signature packet with another byte at a position of its body.
+fn with_byte(mut packet: Vec<u8>, at: usize, byte: u8) -> Vec<u8> {
+    packet[2 + at] = byte;
+    packet
+}
+
+#[test]
+fn revocations_that_cannot_be_verified_count() {
+    let (key, other) = (SigningKey::new(), SigningKey::new());
+    let unverified = Err("the signing key ID has a revocation that Yuba cannot verify".to_owned());
+    let own = key.sign_key(0x20, &key, &[]);
+    assert_eq!(verdict_with(&key, &own, &[]), Err("the signing key ID has been revoked".to_owned()));
+    // MD5, a version of signatures that is not supported, a critical statement that is not known, a designated revoker.
+    for revocation in [
+        with_byte(own.clone(), 3, 1),
+        with_byte(own.clone(), 0, 5),
+        vec![0xC2, 5, 3, 5, 0x20, 0, 0],
+        key.sign_key(0x20, &key, &[2, 0x80 | 99, 0]),
+        other.sign_key(0x20, &key, &[]),
+    ] {
+        assert_eq!(verdict_with(&key, &revocation, &[]), unverified);
+        // At another place, too.
+        assert_eq!(verdict_with(&key, &[], &revocation), unverified);
+    }
+    // A direct-key signature withdraws nothing.
+    let direct = key.sign_key(0x1F, &key, &[2, 27, 3]);
+    let signed = Ok("signed".to_owned());
+    assert_eq!(verdict_with(&key, &direct, &[]), signed);
+    assert_eq!(verdict_with(&key, &with_byte(direct, 3, 1), &[]), signed);
+}
+
+#[test]
+fn withdrawals_of_a_user_id_count_if_they_name_the_key() {
+    let (key, other) = (SigningKey::new(), SigningKey::new());
+    let unverified = Err("the signing key ID has a revocation that Yuba cannot verify".to_owned());
+    // The packets have the right issuer, but sign something else.
+    let own = key.sign_key(0x30, &key, &[]);
+    assert_eq!(verdict_with(&key, &[], &own), unverified);
+    assert_eq!(verdict_with(&key, &[], &with_byte(own, 3, 1)), unverified);
+    // Others withdraw only their own certification.
+    let foreign = other.sign_key(0x30, &key, &[]);
+    assert_eq!(verdict_with(&key, &[], &foreign), Ok("signed".to_owned()));
+    assert_eq!(verdict_with(&key, &[], &with_byte(foreign, 3, 1)), Ok("signed".to_owned()));
+}
+
+#[test]
+fn a_revocation_of_a_subkey_that_cannot_be_verified_counts() {
+    let (key, signature) = fixture("subkey");
+    let other = SigningKey::new();
+    let verdict = |revocation: &[u8]| {
+        // Behind the packet of each subkey.
+        let key = binary(&key);
+        let mut pieces = Vec::new();
+        let mut rest = &key[..];
+        while let Some(at) = rest.windows(3).position(|bytes| bytes == [0xB9, 0x01, 0x8D]) {
+            let (subkey, after) = rest.split_at(at + 3 + 0x18D);
+            pieces.extend([subkey, revocation]);
+            rest = after;
+        }
+        assert!(!pieces.is_empty());
+        pieces.push(rest);
+        check(&document(), signature.as_bytes(), &[armored(&pieces.concat())], ExpiredKeys::Accepted)
+    };
+    assert!(verdict(&[]).is_ok());
+    let revocation = other.sign_key(0x28, &other, &[]);
+    for revocation in [revocation.clone(), with_byte(revocation, 3, 1)] {
+        let reason = verdict(&revocation).expect_err("because the subkey can be revoked");
+        assert!(reason.ends_with("has a revocation that Yuba cannot verify"), "{reason}");
+    }
+}
+
+#[test]
+fn a_valid_key_after_an_expired_one_counts() {
+    // The expired key has signed, and a second key has signed the same document.
+    let (expired, of_expired) = fixture("expired");
+    let (valid, of_valid) = fixture("ed25519");
+    let packets = |signature: &str| binary(signature);
+    let both = [packets(&of_expired), packets(&of_valid)].concat();
+    let id = verdict("ed25519", &document(), ExpiredKeys::Refused).expect("because the key is valid");
+    for expired_keys in [ExpiredKeys::Refused, ExpiredKeys::Accepted] {
+        let found = check(&document(), &both, &[expired.clone(), valid.clone()], expired_keys);
+        assert_eq!(found.as_ref(), Ok(&id));
+    }
+    let reason = check(&document(), &both, &[expired], ExpiredKeys::Refused).expect_err("because the key has expired");
+    assert!(reason.ends_with("has expired"), "{reason}");
+}
+
+#[test]
+fn the_work_for_a_signature_is_limited() {
+    let key = SigningKey::new();
+    let many = key.sign(b"another document").repeat(17);
+    let reason = check(b"document", &many, &[key.armored()], ExpiredKeys::Accepted);
+    assert_eq!(reason, Err("the signature cannot be read: it contains more than 16 signatures".to_owned()));
+    let statements = |count: usize| verdict_with(&key, &key.sign_key(0x1F, &key, &[2, 27, 3]).repeat(count), &[]);
+    assert_eq!(statements(255), Ok("signed".to_owned()));
+    assert_eq!(
+        statements(256),
+        Err("the owner of a signing key has made more than 256 signatures about it".to_owned())
+    );
+}
+
 #[test]
 fn signatures_of_other_keys_are_from_an_unknown_issuer() {
     let (key, _) = fixture("rsa2048");
