@@ -42,18 +42,6 @@ const SEARCHING: [&str; 9] =
 /// Items of `std::env` that do not ask the process.
 const CONSTANT_ENV: [&str; 4] = ["consts", "split_paths", "join_paths", "JoinPathsError"];
 
-/// Temporary: files below `cli` that still resolve paths against the directory of the process.
-const MAY_RESOLVE: [&str; 8] = [
-    "crates/install/src/cli_config/installation.rs",
-    "crates/install/src/cli_config/oci.rs",
-    "crates/install/src/modules/files.rs",
-    "crates/install/src/modules/git.rs",
-    "crates/install/src/providers/fetch.rs",
-    "crates/net/src/credentials.rs",
-    "crates/session/src/module_install.rs",
-    "crates/session/src/provisioners/ssh.rs",
-];
-
 /// Link-local addresses of services of clouds, and where they may be. The function there refuses them in tests.
 const MACHINE_ADDRESSES: [&str; 3] = ["169.254.", "fd00:ec2:", "metadata.google.internal"];
 const MACHINE_FILE: &str = "crates/net/src/machine.rs";
@@ -87,9 +75,7 @@ pub(crate) fn check(files: &[(String, String)], breaches: &mut Vec<String>) {
         }
         if !MAY_ASK.contains(&owner) {
             for (line, found) in process_state(&code) {
-                if found != ABSOLUTE || !MAY_RESOLVE.contains(&path.as_str()) {
-                    breaches.push(format!("{path}:{line}: `{found}` below `cli`; pass the value in"));
-                }
+                breaches.push(format!("{path}:{line}: `{found}` below `cli`; pass the value in"));
             }
         }
         for (line, found) in constructors(&code, path) {

@@ -147,8 +147,8 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<StateLocation, Refu
     state_location(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
-/// Location of a state in files of this machine, for callers that must neither use the network nor run programs. None where the
-/// backend has states elsewhere, or the encryption needs another program or a service. Errors are none, too.
+/// Location of a state in files of this machine, for callers that must neither use the network nor run processes. None where the
+/// backend has states elsewhere, or the encryption needs a process or a service, and after an error.
 pub fn find_in_files(project: &Project, flags: &StateFlags) -> Option<StateLocation> {
     let loaded = match project.has_configuration() {
         true => Some(root_of(project).ok()?),

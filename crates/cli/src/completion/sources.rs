@@ -1,7 +1,7 @@
 //! Names from the configuration and from states in files. Failures are empty lists.
 //!
 //! Invariant: the Tab key runs nothing that the configuration names, and sends nothing. The user may be looking at a configuration that
-//! nobody has reviewed. So there are no names from states that other backends store, or that need a program or a service to decrypt.
+//! is not reviewed yet. So there are no names from states that other backends store, or that need a process or a service to decrypt.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -405,7 +405,7 @@ mod tests {
             sent.is_ok() && answer.starts_with("HTTP/1.1 200 OK")
         };
         while !answered() {
-            assert!(start.elapsed() < Duration::from_secs(6), "the connections of others stay");
+            assert!(start.elapsed() < Duration::from_secs(6), "idle connections stay");
             std::thread::park_timeout(Duration::from_millis(50));
         }
         drop(idle);

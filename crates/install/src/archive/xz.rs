@@ -1,7 +1,7 @@
 //! The blocks of an xz archive: the memory that each needs to be unpacked.
 //!
-//! A block declares the size of its dictionary, up to 4 GiB, and whoever unpacks it keeps as much of the unpacked data in memory. The
-//! decompressor takes what is declared, so the headers are read before.
+//! A block declares the size of its dictionary, up to 4 GiB, and a decompressor stores as much of the unpacked data in memory. The
+//! library allocates the declared size, so the headers are read first.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 

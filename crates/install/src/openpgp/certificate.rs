@@ -48,7 +48,7 @@ struct Signatures {
 }
 
 impl Signatures {
-    /// Adds a packet. Of the signatures that cannot be read, only revocations are kept.
+    /// Adds a packet. Of the signatures that cannot be read, only revocations are recorded.
     fn add(&mut self, body: &[u8]) {
         match Signature::read(body) {
             Ok(signature) => self.read.push(signature),
@@ -56,8 +56,8 @@ impl Signatures {
         }
     }
 
-    /// The revocation of a type that the owner made, where `may_be_own` tells the signatures that others made. A signature that Yuba
-    /// cannot verify is one: its key can have been withdrawn with an algorithm that is not supported, or by a designated revoker.
+    /// The revocation of a type that the owner made, where `may_be_own` excludes signatures of other keys. A signature that Yuba
+    /// cannot verify is a revocation: its key can have been withdrawn with an algorithm that is not supported, or by a designated revoker.
     fn revocation(
         &self,
         kind: u8,

@@ -35,7 +35,7 @@ pub(super) fn check(
     }
     let signatures =
         openpgp::read_signatures(signature).map_err(|error| format!("the signature cannot be read: {error}"))?;
-    // An expired key, and the reason why it may not count. A later key can be valid.
+    // An expired key, and the reason why it is not accepted. A later key can be valid.
     let mut expired = None;
     for armored in keys {
         let certificates = openpgp::read_certificates(armored)

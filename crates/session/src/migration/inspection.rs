@@ -36,7 +36,7 @@ impl Comparison {
             Comparison::Files(copies) => {
                 let (one, other) = (copies.source.display(), copies.destination.display());
                 format!(
-                    "To compare them, look at these files. They are removed after your answer.\n\nPrevious (type {old:?}): \
+                    "To compare them, look at these files. They are removed after the prompt.\n\nPrevious (type {old:?}): \
                      {one}\nNew      (type {new:?}): {other}"
                 )
             }

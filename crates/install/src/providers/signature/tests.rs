@@ -180,7 +180,7 @@ fn revocations_that_cannot_be_verified_count() {
         other.sign_key(0x20, &key, &[]),
     ] {
         assert_eq!(verdict_with(&key, &revocation, &[]), unverified);
-        // At another place, too.
+        // Behind the subkey, too.
         assert_eq!(verdict_with(&key, &[], &revocation), unverified);
     }
     // A direct-key signature withdraws nothing.
