@@ -152,9 +152,8 @@ pub(crate) struct Applier<'a> {
     cut_short: bool,
     /// Whether skipped operations were reported.
     canceled: bool,
-    /// Results could not be saved: no new operations begin.
-    broken: bool,
-    /// Operations whose results could not be saved after that, with the reason.
+    /// The reason why results could not be saved, with the operations that ended and have no saved result. No new operations begin. One
+    /// report at the end has all of these operations.
     unsaved: Option<(Diagnostics, Vec<EcoString>)>,
 }
 
@@ -222,7 +221,6 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         tainted: BTreeSet::new(),
         cut_short: false,
         canceled: false,
-        broken: false,
         unsaved: None,
     };
     applier.left_alone = left_alone(plan, &targets, |resource| {
@@ -291,7 +289,7 @@ impl<'a> Steps<'a> for Applier<'a> {
         match self.doors.recorder.hand_over() {
             Ok(()) => true,
             Err(found) => {
-                self.not_kept(found);
+                self.not_saved(found, None);
                 // It does not begin: what was put aside for it is back.
                 let key = match action {
                     Action::CreateThenDelete => self.deposed.remove(&position),
@@ -349,7 +347,7 @@ impl<'a> Steps<'a> for Applier<'a> {
     }
 
     fn stopped(&self) -> bool {
-        self.broken || self.walk.context.interrupt.is_raised()
+        self.unsaved.is_some() || self.walk.context.interrupt.is_raised()
     }
 }
 
@@ -446,11 +444,9 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Results could not be saved. The reason is reported once.
-    fn not_kept(&mut self, found: Diagnostics) {
-        if !std::mem::replace(&mut self.broken, true) {
-            self.walk.report(found);
-        }
+    /// Results could not be saved. The first reason is reported.
+    fn not_saved(&mut self, found: Diagnostics, lost: impl IntoIterator<Item = EcoString>) {
+        self.unsaved.get_or_insert_with(|| (found, Vec::new())).1.extend(lost);
     }
 
     /// Flushes all recorded edits to disk, and reports them. Edits that are not on disk are not complete.
@@ -458,18 +454,13 @@ impl<'a> Applier<'a> {
         let flushed = self.doors.recorder.flush();
         let mut events = self.unreported.take();
         if let Err(found) = flushed {
-            let lost: Vec<EcoString> = events.iter_mut().filter_map(unkept).collect();
-            match self.broken {
-                false => self.not_kept(unrecorded(found, &lost)),
-                true if lost.is_empty() => {}
-                true => self.unsaved.get_or_insert_with(|| (found, Vec::new())).1.extend(lost),
-            }
+            self.not_saved(found, events.iter_mut().filter_map(unkept));
         }
         for event in events {
             (self.listener)(event);
         }
         if let Err(found) = self.doors.recorder.checkpoint(&mut self.state) {
-            self.not_kept(found);
+            self.not_saved(found, None);
         }
     }
 

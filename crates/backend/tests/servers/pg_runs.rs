@@ -178,7 +178,7 @@ pub(crate) fn a_locked_workspace_stays(pg: &Pg) {
     let waiting = format!(
         "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%\"{name}\".yuba_%'"
     );
-    // A transaction of another client makes both wait: first the run that locks, then the command that deletes.
+    // A transaction of another client makes both wait: the run that locks, and the command that deletes.
     let hold = format!(
         "begin; select 1 from \"{name}\".yuba_workspaces where name = 'w' for update; \
          do $$ begin loop perform pg_stat_clear_snapshot(); exit when ({waiting}) >= 2; perform pg_sleep(0.01); end loop; end $$; \
@@ -187,7 +187,7 @@ pub(crate) fn a_locked_workspace_stays(pg: &Pg) {
     let mut store = one.open("w");
     store.try_lock_part(one.holder(), Duration::ZERO).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let mut state = read(store.as_mut());
-    std::thread::scope(|scope| {
+    let (reserved, deleted) = std::thread::scope(|scope| {
         scope.spawn(|| sql(pg, &hold));
         let is_held = format!(
             "select count(*) from pg_locks where relation = '\"{name}\".yuba_workspaces'::regclass and mode = 'RowShareLock'"
@@ -196,10 +196,27 @@ pub(crate) fn a_locked_workspace_stays(pg: &Pg) {
         let locker = scope.spawn(|| store.reserve(None, &part(&[], &["terraform_data.r[1]"])));
         until("the run waits", || sql(pg, &waiting) == "1");
         let deleted = two.backend().delete_workspace("w", WorkspaceRemoval::Forced);
-        let reserved = locker.join().expect("it does not panic");
-        assert_eq!(reserved.expect("it is free"), Reservation::Held);
-        assert!(deleted.expect_err("a run has locks").joined().contains("holds locks"));
+        (locker.join().expect("it does not panic"), deleted)
     });
+    // The run registers itself before it locks, so either of them can be the first. It is never both.
+    match (reserved, deleted) {
+        (Ok(reservation), Err(refused)) => {
+            assert_eq!(reservation, Reservation::Held);
+            assert!(refused.joined().contains("holds locks"), "{refused:?}");
+        }
+        (Err(_), Ok(())) => {
+            drop(store);
+            add(&one, "w", 1);
+            store = one.open("w");
+            store.try_lock_part(one.holder(), Duration::ZERO).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+            state = read(store.as_mut());
+            let reserved = store.reserve(None, &part(&[], &["terraform_data.r[1]"]));
+            assert_eq!(reserved.expect("it is free"), Reservation::Held);
+        }
+        both => panic!("{both:?}"),
+    }
+    let refused = two.backend().delete_workspace("w", WorkspaceRemoval::Forced);
+    assert!(refused.expect_err("a run has locks").joined().contains("holds locks"));
     state.apply(counted("terraform_data.r[1]", 7));
     store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
     store.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));

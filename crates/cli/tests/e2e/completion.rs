@@ -43,7 +43,10 @@ fn commands_and_flags() {
     let sandbox = sandbox("");
     let check = |line: &str, expected: &[&str]| assert_eq!(candidates(&sandbox, line), expected, "{line}");
     check("yuba sta", &["state"]);
-    check("yuba state ", &["list", "mv", "pull", "push", "query", "replace-provider", "rm", "show"]);
+    check(
+        "yuba state ",
+        &["at", "history", "list", "mv", "pg-grants", "pull", "push", "query", "replace-provider", "rm", "show"],
+    );
     check("yuba providers ", &["lock", "mirror", "schema"]);
     check("yuba -ch", &["-chdir="]);
     check("yuba plan -target", &["-target=", "-target-file="]);
