@@ -36,14 +36,14 @@ pub enum EncryptionMethod {
     AesGcm {
         /// With these keys.
         keys: Keys,
-        /// Has to be the same when it is decrypted.
+        /// Must be the same for decryption.
         aad: Vec<u8>,
     },
-    /// Other programs encrypt and decrypt.
+    /// External processes encrypt and decrypt.
     External {
         /// With these keys, if they need any.
         keys: Option<Keys>,
-        /// The programs.
+        /// The commands that start the processes.
         commands: Commands,
     },
 }
@@ -90,7 +90,7 @@ struct Inside {
     /// For messages: `state`, `plan`.
     name: String,
     providers: Vec<KeyProvider>,
-    /// The first one encrypts; the others can be decrypted with, too.
+    /// The first method encrypts; all methods can decrypt.
     methods: Vec<EncryptionMethod>,
     sealed_with: OnceLock<Result<(Vec<u8>, Metadata), String>>,
     /// Keys that were found for decrypting: by method and metadata.
@@ -120,7 +120,7 @@ struct Envelope {
 }
 
 impl Sealing {
-    /// With methods, the first for encrypting. Whatever may fail is tried now, so that saving cannot fail because of it.
+    /// With methods, the first for encrypting. Performs every step that may fail now, so that saving cannot fail because of it.
     pub fn new(name: &str, providers: Vec<KeyProvider>, methods: Vec<EncryptionMethod>) -> Result<Sealing, Diagnostic> {
         for provider in &providers {
             provider.check()?;

@@ -134,7 +134,7 @@ impl FakeStore {
         self.inside().states.get(workspace).cloned()
     }
 
-    /// Replaces the bytes of a state, as another program would.
+    /// Replaces the bytes of a state, as another process would.
     pub fn put(&self, workspace: &str, content: &[u8]) {
         let mut inside = self.inside();
         let version = inside.states.get(workspace).map_or(0, |(_, version)| *version);

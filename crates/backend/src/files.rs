@@ -58,7 +58,7 @@ pub enum Open {
 pub trait OpenFile: Debug + Send {
     /// Its whole content.
     fn read_all(&mut self) -> io::Result<Vec<u8>>;
-    /// Fills a buffer with what it has at an offset; answers how many bytes there were.
+    /// Fills a buffer with the content at an offset and returns the number of bytes read.
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
     /// Writes all these bytes at an offset.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
@@ -97,7 +97,7 @@ pub enum LockAttempt {
 /// Size of the pieces in which the content of a file is processed. Tests have files of several pieces.
 pub(crate) const PIECE: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
 
-/// Goes through a file from an offset on. `take` gets each piece and where it is; the answer is where the file ends.
+/// Reads a file piece by piece from an offset. `take` gets each piece and its offset. Returns the offset of the end of the file.
 pub(crate) fn each_piece(
     file: &mut dyn OpenFile,
     from: u64,

@@ -52,7 +52,7 @@ pub trait Journal: Send {
     fn due(&self) -> bool;
     /// Whether the journal has become long or old enough to be worth a snapshot.
     fn wants_checkpoint(&self) -> bool;
-    /// Saves a snapshot and restarts the journal; the serial of the state goes up. `state` has to hold every edit
+    /// Saves a snapshot and restarts the journal; the serial of the state goes up. `state` must contain every edit
     /// that was noted. After a failure the journal goes on as before.
     fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics>;
     /// Saves the final snapshot and removes the journal. After a failure the journal stays.

@@ -283,7 +283,7 @@ impl BackendConfiguration {
         BackendConfiguration { kind, arguments: Arguments::new(arguments) }
     }
 
-    /// As a record or another program has stored the arguments. Values of other types are left out.
+    /// Arguments as a record or another tool has stored them. Values of other types are left out.
     pub fn of_json(kind: BackendKind, stored: &Json) -> BackendConfiguration {
         BackendConfiguration { kind, arguments: Arguments::of_json(&(kind.schema)(), stored) }
     }

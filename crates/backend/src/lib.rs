@@ -2,7 +2,7 @@
 //!
 //! A [`Backend`] has workspaces, each with a [`StateStore`]: lock, read, write, unlock. Kinds of backends are rows of one table
 //! ([`kit`]). [`LocalBackend`] stores states in files of a directory, with the names, contents and locks of OpenTofu, so that both
-//! programs can take turns on one directory. All other backends are byte stores ([`kit::store::Store`]), around which
+//! tools can take turns on one directory. All other backends are byte stores ([`kit::store::Store`]), around which
 //! encryption, journal, serials and retries are written once. While an apply runs its results go to a [`Journal`], and the
 //! next command that reads the state completes it from there. `session` calls this crate; the engine sees the journal only.
 //!

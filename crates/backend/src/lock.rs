@@ -24,7 +24,7 @@ pub struct LockHolder {
     pub info: String,
     /// `user@host`.
     pub who: String,
-    /// The version of the language level of the program.
+    /// The version of the language level of the holder.
     pub version: String,
     /// Creation time.
     pub created: Option<UtcTime>,

@@ -68,7 +68,7 @@ pub fn alive(_pid: u32) -> Alive {
 /// A new random identifier in the form of a UUID.
 pub fn new_uuid() -> String {
     let mut bytes = [0_u8; 16];
-    // Without the system's source of randomness nothing secret is at stake: an identifier has to be unique, not hidden.
+    // Without the system's source of randomness nothing secret is at stake: an identifier must be unique, not hidden.
     if getrandom::fill(&mut bytes).is_err() {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         bytes = (since.as_nanos() ^ (u128::from(std::process::id()) << 96)).to_le_bytes();

@@ -60,8 +60,9 @@ pub trait StateStore: Send {
     fn try_lock_part(&mut self, holder: LockHolder, _patience: Duration) -> Result<LockOutcome, LockRefusal> {
         self.try_lock(holder)
     }
-    /// Locks what a plan reads and writes, all of it or nothing, for a run that was announced with [`StateStore::try_lock_part`], and
-    /// compares what it read with the present state. Where others exclude it, the run loses the locks that it has. `since` is the snapshot that the plan was made from, if it is not the one that
+    /// Locks everything that a plan reads and writes, or nothing, for a run that was announced with
+    /// [`StateStore::try_lock_part`], and compares the objects that the plan read with the present state. If other runs exclude
+    /// it, the run loses the locks that it has. `since` is the snapshot that the plan was made from, if it is not the one that
     /// this store has read. A store that locks a state as a whole holds its lock already.
     fn reserve(&mut self, _since: Option<u64>, _part: &StatePart) -> Result<Reservation, LockRefusal> {
         Ok(Reservation::Held)
@@ -80,8 +81,8 @@ pub trait StateStore: Send {
     fn unlock(&mut self) -> Result<(), Diagnostics>;
     /// Removes the stale lock of another process.
     fn force_unlock(&mut self, id: &str) -> Result<(), Diagnostics>;
-    /// Reads the state. What an interrupted run has left is taken into account, and put in order on disk when this store
-    /// has the lock.
+    /// Reads the state, including the results of an interrupted run. When this store has the lock, it also puts them in order
+    /// on disk.
     fn read(&mut self) -> Result<Reading, Diagnostics>;
     /// The outputs of the state, for another configuration. None if the state does not exist.
     fn outputs(&mut self) -> Result<Option<BTreeMap<EcoString, Output>>, Diagnostics> {
@@ -111,7 +112,7 @@ pub trait StateStore: Send {
     fn way_back(&mut self) -> WayBack;
 }
 
-/// What a plan reads and writes.
+/// Objects and outputs that a plan reads and writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatePart {
     /// Objects that decisions of the plan depend on.
@@ -216,14 +217,14 @@ pub enum Reservation {
 pub enum WayBack {
     /// `state push` saves it.
     Push {
-        /// A file that has to be moved away before: something else than an earlier version of the state.
+        /// A file that must be moved away first: it is not an earlier version of the state.
         in_the_way: Option<String>,
     },
     /// It is copied to the state file: flags of the command line name that file, so `state push` does not reach it.
     Copy {
         /// The state file.
         to: String,
-        /// Something else has that name and has to be moved away before.
+        /// Another file has that name and must be moved away first.
         is_in_the_way: bool,
     },
     /// Another run has saved its state in the meantime. Both have changes that the other one lacks.
@@ -235,7 +236,7 @@ pub enum WayBack {
     },
 }
 
-/// Whether a pushed state has to continue the stored one: the same lineage, and a greater serial where the content differs.
+/// Whether a pushed state must continue the stored one: the same lineage, and a greater serial where the content differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuccessorCheck {
     /// Any other state is refused.
@@ -317,7 +318,7 @@ pub(crate) fn pushed(
     Ok((state, saved))
 }
 
-/// Takes the lock, and tries again until `timeout` has passed. `wait` is called with each delay and sleeps; it answers
+/// Takes the lock, and tries again until `timeout` has passed. `wait` is called with each delay and sleeps; it returns
 /// whether to go on, so that the user can give up.
 pub fn lock(
     store: &mut dyn StateStore,

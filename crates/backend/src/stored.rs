@@ -434,7 +434,7 @@ impl StoredState {
     }
 }
 
-/// A state that goes out of use lets others in, however that came about.
+/// Dropping a state releases its lock in every case.
 impl Drop for StoredState {
     fn drop(&mut self) {
         let _ = self.unlock();
@@ -571,7 +571,7 @@ impl StateStore for StoredState {
         };
         // Before anything changes: a journal that another process is writing stays as it is.
         let guard = self.journal_guard()?;
-        // The edits of the journal continue what is stored, so what is stored has to be what they start from.
+        // The edits of the journal continue the stored state, so the stored state must be the one that they start from.
         if !(as_known && self.leftover != Leftover::Included && !self.migrates) {
             self.write(start)?;
         } else if let Some(known) = known {

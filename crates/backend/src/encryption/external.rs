@@ -1,4 +1,4 @@
-//! The method `external`: a program encrypts and decrypts.
+//! The method `external`: an external process encrypts and decrypts.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::program::Conversation;
 use crate::kit::requests::STATE_LIMIT;
 
-/// The programs of the method, each with its arguments.
+/// The commands of the method, each an executable with its arguments.
 #[derive(Clone, Debug)]
 pub struct Commands {
     /// Encrypts.
@@ -51,7 +51,7 @@ fn named(command: &[String]) -> String {
     format!("the external encryption method {}", command.first().map(String::as_str).unwrap_or_default())
 }
 
-/// Sends a payload with a key to a program and returns the payload of its response.
+/// Sends a payload with a key to an external process and returns the payload of its response.
 fn run(command: &[String], key: &[u8], payload: &[u8]) -> Result<Vec<u8>, String> {
     let mut input = Map::new();
     if !key.is_empty() {

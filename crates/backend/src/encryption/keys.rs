@@ -1,4 +1,4 @@
-//! Sources of keys: a passphrase (PBKDF2), an external program, or a preceding key provider.
+//! Sources of keys: a passphrase (PBKDF2), an external process, or a preceding key provider.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -22,7 +22,7 @@ const MIN_ITERATIONS: u32 = 200_000;
 /// Limit for metadata written by other tools.
 const MAX_ITERATIONS: u32 = 100_000_000;
 const MAX_LENGTH: usize = 1 << 16;
-/// Maximum size of the output of an external program.
+/// Maximum size of the output of an external process.
 const MAX_ANSWER: u64 = 1 << 20;
 
 /// A `key_provider` block.
@@ -48,9 +48,9 @@ pub enum KeySource {
         /// Length of the salt in bytes.
         salt_length: usize,
     },
-    /// Asks another program.
+    /// Requests keys from an external process.
     External {
-        /// The program and its arguments.
+        /// The executable and its arguments.
         command: Vec<String>,
     },
     /// Requests data keys from a service.
@@ -292,7 +292,7 @@ fn derive(secret: &[u8], salt: &[u8], iterations: u32, hash: Pbkdf2Hash, length:
     Ok(key)
 }
 
-/// Asks another program for keys. It gets what is known about them.
+/// Requests keys from an external process, which receives their known metadata.
 fn external(command: &[String], known: Option<&Vec<u8>>) -> Result<(Output, Vec<u8>), String> {
     let name = format!("the external key provider {}", command.first().map(String::as_str).unwrap_or_default());
     let input = match known.and_then(|known| serde_json::from_slice::<Json>(known).ok()) {

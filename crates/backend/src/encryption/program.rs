@@ -1,4 +1,4 @@
-//! Conversations with programs that provide keys or encrypt: a header, one request, one response, all in JSON.
+//! Conversations with processes that provide keys or encrypt: a header, one request, one response, all in JSON.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{ChildStdout, Command, Stdio};
@@ -8,18 +8,18 @@ use serde_json::Value as Json;
 
 /// Limit for one conversation.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Size limit of what a program writes to its standard error.
+/// Size limit of the standard error of a process.
 const MAX_COMPLAINT: u64 = 1 << 20;
 /// Size limit of a header.
 const MAX_HEADER: u64 = 1 << 16;
 
-/// Request to a program.
+/// Request to an external process.
 pub(super) struct Conversation<'c> {
-    /// The program for messages: `the external key provider ./keys.py`.
+    /// Name of the process in messages: `the external key provider ./keys.py`.
     pub(super) name: String,
     /// The executable and its arguments.
     pub(super) command: &'c [String],
-    /// The kind of program that its header has to name.
+    /// The magic string that the header of the process must contain.
     pub(super) magic: &'static str,
     /// The request.
     pub(super) input: Vec<u8>,
@@ -32,7 +32,7 @@ impl Conversation<'_> {
         format!("{}: {reason}", self.name)
     }
 
-    /// Starts the program and returns its response. The error is a sentence that contains no key.
+    /// Starts the process and returns its response. The error is a sentence that contains no key.
     pub(super) fn run(self) -> Result<Json, String> {
         let program = self.command.first().map(String::as_str).unwrap_or_default();
         let mut child = Command::new(program)
@@ -51,10 +51,10 @@ impl Conversation<'_> {
             String::from_utf8_lossy(&text).trim().to_owned()
         });
         let (input, magic, limit) = (self.input.clone(), self.magic, self.limit);
-        // Writing and reading take place at the same time: a program may do either first.
+        // Writing and reading take place at the same time: a process may do either first.
         std::thread::spawn(move || {
             if let Some(mut stdin) = stdin {
-                // A program that needs nothing may be gone by now.
+                // A process that needs no input may have exited already.
                 let _ = stdin.write_all(&input);
             }
         });

@@ -10,7 +10,7 @@ use super::{Disk, LockAttempt, Open, OpenFile, StateFiles};
 /// Fault of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// That operation fails, others work. Of what it should write a half is written.
+    /// Only that operation fails. If it is a write, half of its bytes are written.
     Once,
     /// It and all later ones fail and change nothing more: the process is dead, or the directory is gone.
     FromThen,

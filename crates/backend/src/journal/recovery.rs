@@ -34,7 +34,7 @@ impl Recovered {
         self.edits == 0 && self.under_way.is_empty() && !self.snapshot && self.damaged_lines == 0
     }
 
-    /// Notes operations without a result. What they did so far is not finished.
+    /// Records operations without a result. Their addresses do not count as finished.
     pub(crate) fn set_under_way(&mut self, under_way: Vec<JournalOperation>) {
         self.addresses.retain(|address| under_way.iter().all(|operation| operation.address != *address));
         self.under_way = under_way;

@@ -32,7 +32,7 @@ use objects::Owner;
 
 pub(super) use arguments::{check, schema};
 
-/// Attempts to change an object that others change at the same time.
+/// Attempts to change an object that other clients change at the same time.
 const ATTEMPTS: usize = 5;
 
 pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Arc<dyn Store>, Diagnostics> {
@@ -99,7 +99,7 @@ impl KubernetesStore {
         }
     }
 
-    /// Takes the lock; none if others have changed the Lease meanwhile.
+    /// Takes the lock. None if another client has changed the Lease in the meantime.
     fn try_lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
         let name = self.lease_name(workspace).map_err(LockRefusal::Store)?;
         let written = match self.api.get(Resource::Leases, &name).map_err(LockRefusal::Store)? {

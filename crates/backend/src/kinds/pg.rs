@@ -159,7 +159,7 @@ struct Pg {
     content: Content,
 }
 
-/// What the tables of a schema contain.
+/// Kind of data in the tables of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// `layout = "state"`

@@ -43,7 +43,7 @@ impl Argument {
         Argument::of(name, Attribute::optional(ty))
     }
 
-    /// An argument that has to be set, in the block, by `-backend-config` or by the environment.
+    /// An argument that must be set, in the block, by `-backend-config` or by the environment.
     pub fn required(name: &'static str, ty: Type) -> Argument {
         Argument { is_required: true, ..Argument::optional(name, ty) }
     }
@@ -137,7 +137,7 @@ impl ArgumentSchema {
         self.arguments.get(name).map(|argument| argument.attribute.spec_type())
     }
 
-    /// The type that the value of an argument or of a nested block is converted to. What need not be set is optional.
+    /// The type that the value of an argument or of a nested block is converted to. Attributes that need not be set are optional.
     fn accepted(&self, name: &str) -> Option<Type> {
         self.type_of(name).or_else(|| self.block.blocks().get(name).map(accepted_by_block))
     }
@@ -163,7 +163,7 @@ impl ArgumentSchema {
     }
 }
 
-/// The type that the value of a nested block is converted to. No attribute has to be set.
+/// The type that the value of a nested block is converted to. All attributes are optional.
 fn accepted_by_block(nested: &NestedBlock) -> Type {
     let attributes = nested.block.attributes().iter().map(|(name, attribute)| (name, attribute.spec_type()));
     let blocks = nested.block.blocks().iter().map(|(name, block)| (name, accepted_by_block(block)));

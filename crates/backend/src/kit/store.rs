@@ -1,4 +1,4 @@
-//! The byte store: all that a backend has to implement.
+//! The byte store: the only interface that a backend must implement.
 //!
 //! A store moves bytes and takes locks. It knows nothing of states, encryption, journals or serials.
 //!
@@ -34,7 +34,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         self.read(workspace)
     }
     /// Writes the content of a state and returns its new version. Fails with [`StoreErrorKind::Conflict`], and changes
-    /// nothing, if the precondition does not hold.
+    /// nothing, if the precondition fails.
     fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError>;
     /// Removes a workspace with its state and everything else that the store has about it.
     fn delete(&self, workspace: &str) -> Result<(), StoreError>;
@@ -52,7 +52,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         self.unlock(workspace, &LockId(holder.id.clone()))
     }
     /// Whether the lock with this id is still held. A running apply asks from a thread of its own, at intervals. A
-    /// store that has to renew its lock does it here or in a thread of its own.
+    /// store that must renew its lock does it here or in a thread of its own.
     fn check_lock(&self, _workspace: &str, _id: &LockId) -> Result<LockCheck, StoreError> {
         Ok(LockCheck::Unsupported)
     }
@@ -60,7 +60,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn server_journal(&self) -> Option<&dyn ServerJournal> {
         None
     }
-    /// What the server knows about workspaces besides their states; none for servers that store states only.
+    /// The workspace features of the server besides states; none for servers that store states only.
     fn workspace_service(&self) -> Option<&dyn WorkspaceService> {
         None
     }
@@ -198,7 +198,7 @@ pub enum Precondition<'a> {
 }
 
 impl Precondition<'_> {
-    /// Whether the condition holds for the stored object.
+    /// Whether the stored object meets the condition.
     pub fn holds(self, present: Option<&StoreVersion>) -> bool {
         match self {
             Precondition::Absent => present.is_none(),
@@ -244,7 +244,7 @@ pub struct StoreError {
 pub enum StoreErrorKind {
     /// Repeat the request: a timeout, an overloaded server.
     Transient,
-    /// The precondition of a write does not hold: another process has written the state.
+    /// The precondition of a write failed: another process has written the state.
     Conflict,
     /// The lock that the caller holds is gone.
     LockLost,

@@ -2,7 +2,7 @@
 
 use super::store::StoreError;
 
-/// What a server knows about workspaces besides their states.
+/// Workspace features of a server besides states.
 pub trait WorkspaceService: Send + Sync {
     /// Creates a workspace unless it exists, with the settings that the arguments of the backend ask for.
     fn prepare(&self, workspace: &str) -> Result<(), StoreError>;
@@ -21,7 +21,7 @@ pub trait WorkspaceService: Send + Sync {
 /// Which workspaces a backend has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// The workspace `default`, and others if the backend supports workspaces.
+    /// The workspace `default`, and further workspaces if the backend supports them.
     WithDefault,
     /// Exactly one, with this name.
     Only(String),
@@ -83,7 +83,7 @@ pub enum ValueSyntax {
     Hcl,
 }
 
-/// What [`crate::Backend::delete_workspace`] deletes.
+/// Workspaces that [`crate::Backend::delete_workspace`] deletes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceRemoval {
     /// Workspaces whose state manages no objects.

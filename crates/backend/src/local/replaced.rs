@@ -1,4 +1,4 @@
-//! Noticing that another program has removed, replaced or changed a state file that this process works with.
+//! Noticing that another process has removed, replaced or changed a state file that this process works with.
 //!
 //! The lock excludes only processes that take it. A checkout, an editor or `rm` does not take it. Their result is never
 //! overwritten, and a file without a name is never regarded as the saved state.
@@ -11,7 +11,7 @@ use crate::errored::ERRORED_STATE;
 use crate::files::{OpenFile, each_piece};
 use crate::store::WayBack;
 
-/// A cheap fingerprint of a file that detects changes by other programs.
+/// A cheap fingerprint of a file that detects changes by other processes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sum {
     crc32: crc32fast::Hasher,
@@ -64,7 +64,7 @@ pub(crate) enum Replaced {
 }
 
 impl StateFile {
-    /// Change of the file by another program since this process has read or written it.
+    /// Change of the file by another process since this process has read or written it.
     pub(super) fn replaced(&mut self) -> io::Result<Option<Replaced>> {
         let path = self.paths.write.clone();
         let is_ours = match &mut self.held {
@@ -134,7 +134,7 @@ impl StateFile {
 /// Reason why the next content of a state file was not saved.
 #[derive(Debug)]
 pub(crate) enum SaveFailure {
-    /// Another program has changed the file.
+    /// Another process has changed the file.
     Replaced(Replaced),
     /// The file cannot be written.
     File(io::Error),

@@ -1,4 +1,4 @@
-//! Saving a state file so that neither a crash nor a full disk loses it, under a lock that others may be waiting for.
+//! Saving a state file so that neither a crash nor a full disk loses it, under a lock that other processes may be waiting for.
 //!
 //! A process that waits for the lock of a state file has that file open: OpenTofu goes on with the very file it has
 //! waited for. If another file were renamed over it, the waiting process would read and write a file without a name. So
@@ -135,7 +135,7 @@ pub(crate) enum Settled {
     Current,
     /// The side file: the state file was not, or not wholly, overwritten.
     Pending,
-    /// The state file. Another program wrote it without having seen the side file, which is saved for the user.
+    /// The state file. Another process wrote it without having seen the side file, which is saved for the user.
     Conflict,
 }
 

@@ -143,8 +143,8 @@ impl StateFile {
         Ok((hash.finish(), length))
     }
 
-    /// Saves the next content of the file. `announce` gets its fingerprint before it counts as the state. Answers the
-    /// fingerprint and the number of bytes. Fails when another program has changed the file, before or while it is saved.
+    /// Saves the next content of the file. `announce` gets its fingerprint before it counts as the state. Returns the
+    /// fingerprint and the number of bytes. Fails when another process has changed the file, before or while it is saved.
     pub(super) fn save(
         &mut self,
         target: &Path,
@@ -224,7 +224,7 @@ impl StateFile {
     }
 }
 
-/// A store that goes out of use lets others in, however that came about.
+/// Dropping a store releases its lock in every case.
 impl Drop for StateFile {
     fn drop(&mut self) {
         let _ = self.unlock();
@@ -331,7 +331,7 @@ impl StateStore for StateFile {
             Some(known) => known.same_content(start),
             None => start.is_empty(),
         };
-        // The edits of the journal continue what is on disk, so what is on disk has to be what they start from.
+        // The edits of the journal continue the state on disk, so the state on disk must be the one that they start from.
         if !(as_known && self.reads_what_it_writes() && self.leftover != Leftover::Included && !self.migrates) {
             self.write(start)?;
         } else if let Some(known) = known {

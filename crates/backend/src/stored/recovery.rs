@@ -55,8 +55,8 @@ impl StoredState {
         opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
     }
 
-    /// What the store has. With the lock, a snapshot that an interrupted run of this machine has announced is accepted although the run
-    /// did not complete the write.
+    /// The stored state. With the lock, a snapshot that an interrupted run of this machine has announced is accepted although the
+    /// run did not complete the write.
     pub(super) fn stored(&self) -> Result<Option<Stored>, StoreError> {
         let announced = match self.held {
             Held::Lock(_) if self.lasts() => {

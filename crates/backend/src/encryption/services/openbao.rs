@@ -97,7 +97,7 @@ pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> R
     let key_name = key_name.ok_or("The argument \"key_name\" must not be empty.")?.to_string();
     let key_length = arguments.whole("key_length").filter(|length| matches!(length, 16 | 32 | 64));
     let key_length = key_length.ok_or("The argument \"key_length\" must be 16, 32 or 64.")?;
-    // The address of an agent wins over all others, as it does in OpenTofu.
+    // The address of an agent overrides all other addresses, as in OpenTofu.
     let address = variable(variables, "AGENT_ADDR").map(str::to_owned);
     let address = address.or_else(|| arguments.text("address").map(|text| text.to_string()));
     let address = address.or_else(|| variable(variables, "ADDR").map(str::to_owned));

@@ -73,7 +73,7 @@ pub(super) struct Call<'c> {
     pub(super) content: Content,
 }
 
-/// Whether a request has to do with the content of a blob.
+/// Whether a request concerns the content of a blob.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     Used,

@@ -96,7 +96,7 @@ fn kind(reply: &Reply) -> StoreErrorKind {
     }
 }
 
-/// What to do about an error.
+/// Advice for the user about an error.
 fn advice(reply: &Reply, place: &Place<'_>) -> Option<String> {
     let Place { account, container, signature } = place;
     let role = "Assign the role \"Storage Blob Data Contributor\" on the container to the identity";

@@ -184,7 +184,7 @@ impl Api {
         }
     }
 
-    /// The response, if its status is 200. None for a 404 of Consul itself, if that is a regular answer.
+    /// The response, if its status is 200. None if Consul itself responds to a GET request with 404.
     fn expect(sent: (Request, Response)) -> Result<Option<Response>, StoreError> {
         let (request, response) = sent;
         match response.status {

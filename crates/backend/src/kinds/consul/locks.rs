@@ -14,7 +14,7 @@ use crate::kit::store::{LockCheck, LockId, StoreError, UnlockRefusal};
 use crate::lock::{LockHolder, LockRefusal};
 use crate::timestamp::UtcTime;
 
-/// Marks a key as a lock, for all programs that use Consul.
+/// Marks a key as a lock, for all clients of Consul.
 const LOCK_FLAGS: u64 = 0x2ddc_cbc0_58a5_0c18;
 /// A session that is not renewed for this time expires.
 const TTL: Duration = Duration::from_secs(15);
@@ -47,7 +47,7 @@ fn info_key(state: &str) -> String {
     format!("{}/.lockinfo", state.trim_end_matches('/'))
 }
 
-/// What the server has about a lock.
+/// The entries of a lock on the server.
 struct Present {
     lock: Option<Entry>,
     info: Option<Entry>,

@@ -6,7 +6,7 @@ use yuba_net::http::{Request, Response};
 use crate::kit::requests::unexpected;
 use crate::kit::store::{StoreError, StoreErrorKind};
 
-/// What a request does to an object.
+/// Operation of a request on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Read,

@@ -74,7 +74,7 @@ pub(super) struct Object {
 /// The outcome of a request with a condition.
 pub(super) enum Conditional<T> {
     Done(T),
-    /// The condition does not hold.
+    /// The precondition failed.
     Refused,
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Plugin {
     has_worked: AtomicBool,
 }
 
-/// What can be done about a request that the server rejects.
+/// Whether a request that the server rejects can be repeated with new credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Renewal {
     /// New credentials may be accepted.

@@ -1,4 +1,4 @@
-//! Exec plugins: programs that print a token or a client certificate (`client.authentication.k8s.io`).
+//! Exec plugins: executables that print a token or a client certificate (`client.authentication.k8s.io`).
 
 use std::fmt;
 use std::io::Read as _;

@@ -20,7 +20,7 @@ pub(super) enum Application {
     Ourselves { who: String, pid: u32 },
 }
 
-/// What the name of a session of this program says.
+/// Fields of the application name of a Yuba session.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub(super) who: String,
@@ -56,7 +56,7 @@ impl Application {
         name + &rest
     }
 
-    /// Reads a name that [`Application::during`] has made; none for other programs.
+    /// Parses a name that [`Application::during`] has made. None for names of other clients.
     pub(super) fn parse(name: &str) -> Option<Parsed> {
         let (who, rest) = name.strip_prefix("yuba ")?.rsplit_once(" pid ")?;
         let (pid, operation) = rest.split_once(' ').unwrap_or((rest, ""));

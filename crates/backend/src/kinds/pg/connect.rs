@@ -1,4 +1,4 @@
-//! Connecting to a server: network or socket, TLS, and the state that the server has to be in.
+//! Connecting to a server: network or socket, TLS, and the required state of the server.
 
 use std::io;
 use std::net::SocketAddr;

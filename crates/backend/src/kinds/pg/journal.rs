@@ -14,7 +14,7 @@ use super::locks;
 use super::session::{Session, field};
 use crate::kit::store::{Appending, LeftJournal, RunState, ServerJournal, StoreError, StoreErrorKind};
 
-/// What is known of the table.
+/// Known facts about the table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     exists: AtomicBool,

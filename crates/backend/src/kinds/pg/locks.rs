@@ -29,7 +29,7 @@ pub(super) struct Held {
     pub(super) session: Arc<Session>,
 }
 
-/// What came of the attempt to lock a state.
+/// Result of an attempt to lock a state.
 pub(super) enum Attempt {
     /// The session holds the lock with this key.
     Taken(i64),
@@ -86,7 +86,7 @@ fn lock_creation(session: &Session, layout: &Layout, workspace: &str) -> Result<
     Ok(Some(Attempt::Taken(creation)))
 }
 
-/// Releases a lock. False if the session does not hold it.
+/// Releases a lock. Returns false unless the session holds it.
 pub(super) fn release(session: &Session, key: i64) -> Result<bool, PgError> {
     session.value(&format!("SELECT pg_advisory_unlock({key})"), &[])
 }
@@ -149,7 +149,7 @@ impl Holder {
         words
     }
 
-    /// As the holder of a lock. Sessions of this program name their user, host and process.
+    /// As the holder of a lock. Sessions of Yuba name their user, host and process.
     pub(super) fn to_lock_holder(&self, key: i64) -> LockHolder {
         let ours = self.application.as_deref().and_then(Application::parse);
         let (who, process, operation) = match ours {
@@ -197,7 +197,7 @@ pub(super) fn holders(session: &Session, keys: &[i64]) -> Result<Vec<Holder>, Pg
     rows.iter().map(holder).collect()
 }
 
-/// Keys whose holder keeps others from a state: the creation lock, and that of its row.
+/// Keys of the locks that exclude other sessions from a state: the creation lock, and that of its row.
 pub(super) fn keys(session: &Session, layout: &Layout, workspace: &str) -> Result<Vec<i64>, PgError> {
     let row = format!("SELECT id FROM {} WHERE name = $1", layout.table);
     let rows = session.query(&row, &[(&workspace, Type::TEXT)])?;

@@ -161,7 +161,7 @@ pub(super) enum ServerOrder {
     Random,
 }
 
-/// The state a server has to be in.
+/// The required state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WantedSession {
     Any,

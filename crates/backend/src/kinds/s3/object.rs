@@ -71,7 +71,7 @@ pub(super) enum Condition<'a> {
 pub(super) enum Upload {
     /// With the ETag of the new object.
     Done(Option<String>),
-    /// The condition does not hold.
+    /// The precondition failed.
     Refused,
     /// The server does not support conditions.
     Unconditional(StoreError),

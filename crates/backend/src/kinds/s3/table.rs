@@ -23,7 +23,7 @@ pub(super) struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conditional {
     Done,
-    /// The condition does not hold.
+    /// The condition failed.
     Refused,
 }
 

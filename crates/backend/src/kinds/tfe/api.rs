@@ -43,7 +43,7 @@ pub(super) struct Reply {
     pub(super) interval: Option<Duration>,
     /// The version of the API.
     pub(super) api_version: Option<String>,
-    /// What the server says about an error.
+    /// The server's description of an error.
     said: String,
 }
 
@@ -71,7 +71,7 @@ impl Reply {
         (200..300).contains(&self.status)
     }
 
-    /// What the server says about an error, on one line.
+    /// The server's description of an error, on one line.
     pub(super) fn said(&self) -> &str {
         &self.said
     }
@@ -200,7 +200,7 @@ impl Api {
     fn foreign(&self, text: &str) -> Result<Url, StoreError> {
         let url = self.base.join(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.ok_or_else(|| StoreError::lasting("the server responded with an invalid URL for the state"))?;
-        // What is written over TLS stays so.
+        // A server with TLS must not name a URL without TLS.
         match self.base.scheme() == "https" && url.scheme() == "http" {
             true => {
                 let url = Visible::Origin.shown(&url);

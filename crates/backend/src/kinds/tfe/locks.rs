@@ -11,7 +11,7 @@ use super::workspaces::Remote;
 use crate::kit::store::{LockCheck, LockId, StoreError, StoreErrorKind, UnlockRefusal};
 use crate::lock::{LockHolder, LockRefusal};
 
-/// The beginning of the reason of a lock of this program.
+/// The beginning of the reason of a lock of Yuba.
 const BY_YUBA: &str = "Locked by Yuba: ";
 
 /// The reason of a lock, for people: what runs, who runs it, and which lock it is.
@@ -19,7 +19,7 @@ fn reason_of(holder: &LockHolder) -> String {
     format!("{BY_YUBA}{} of {}, {}, ID {}", holder.operation, holder.who, holder.info, holder.id)
 }
 
-/// The holder of a lock of this program, by the reason.
+/// The holder of a lock of Yuba, parsed from the reason.
 fn parsed(reason: &str) -> Option<LockHolder> {
     let (rest, id) = reason.strip_prefix(BY_YUBA)?.rsplit_once(", ID ")?;
     let (rest, info) = rest.rsplit_once(", ")?;

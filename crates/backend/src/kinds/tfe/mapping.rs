@@ -7,7 +7,7 @@ use crate::workspace::DEFAULT_WORKSPACE;
 /// Which workspaces of the organization belong to the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mapping {
-    /// The default workspace is this one, and there are no others (`remote` with `name`).
+    /// The default workspace is this one, and no other workspaces exist (`remote` with `name`).
     Default(String),
     /// All workspaces with this prefix, which is not part of their names here (`remote` with `prefix`).
     Prefix(String),

@@ -13,7 +13,7 @@ use crate::kit::store::{LockCheck, Precondition, StoreError, StoreErrorKind, Sto
 /// Attempts to read a state that is replaced meanwhile.
 const READ_ATTEMPTS: usize = 3;
 
-/// What identifies a state that was read or written.
+/// Identity of a state that was read or written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
     /// The ID of the state version.
@@ -109,7 +109,7 @@ impl TfeStore {
             return Err(self.conflict(name, write, "the server has another state than the one that was read"));
         }
         let head = Head::of("", write.content);
-        // The state follows the one that was read, as the caller has decided: the server has to accept a lower serial as well.
+        // The state follows the one that was read, as the caller has decided: the server must accept a lower serial as well.
         let serials = match present.is_some() && !known.is_some_and(|known| known.precedes(&head)) {
             true => AcceptedSerials::All,
             false => AcceptedSerials::Higher,

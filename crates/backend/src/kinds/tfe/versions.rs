@@ -11,7 +11,7 @@ fn numbers(version: &Version) -> (i64, i64, i64) {
     (at(0), at(1), at(2))
 }
 
-/// What a workspace of the `remote` backend requires, if it does not suit the local version.
+/// The version that a workspace of the `remote` backend requires, if it does not suit the local version.
 pub(super) fn remote_mismatch(local: &str, remote: &str) -> Option<String> {
     let required = Some(remote.to_owned());
     let (Ok(ours), Ok(theirs)) = (Version::parse(local), Version::parse(remote)) else { return required };
@@ -23,7 +23,7 @@ pub(super) fn remote_mismatch(local: &str, remote: &str) -> Option<String> {
     if suits { None } else { required }
 }
 
-/// What a workspace of a `cloud` block requires, if it does not suit the local version. It may be set to a constraint.
+/// The version that a workspace of a `cloud` block requires, if it does not suit the local version. It may be set to a constraint.
 pub(super) fn cloud_mismatch(local: &str, remote: &str) -> Option<String> {
     let required = match Version::parse(remote) {
         Ok(version) if !version.is_prerelease() => match numbers(&version) {

@@ -82,7 +82,7 @@ impl TfeStore {
         }
     }
 
-    /// The ID of a workspace that has to exist.
+    /// The ID of a workspace. Fails if the workspace does not exist.
     pub(super) fn id_of(&self, name: &str) -> Result<String, StoreError> {
         match self.known(name)? {
             Some(known) => Ok(known.id),
@@ -174,7 +174,7 @@ impl TfeStore {
         Ok(created)
     }
 
-    /// Asks the server to use the version of this program for a new workspace. A server without this version keeps its own.
+    /// Asks the server to use Yuba's language level as the version of a new workspace. A server without this version keeps its own.
     fn set_version(&self, created: &Remote) {
         let version = yuba_state::WRITER_VERSION;
         let data = json!({ "type": "workspaces", "id": created.id, "attributes": { "terraform-version": version } });

@@ -16,7 +16,7 @@ const EMPTY: &str = "empty";
 /// Bytes of one statement, about. More are written with several statements in one transaction.
 const STATEMENT: usize = 16 << 20;
 
-/// What a commit is about.
+/// Identity and preconditions of a commit.
 pub(super) struct Head<'h> {
     pub(super) schema: &'h str,
     pub(super) workspace: i64,
@@ -25,7 +25,7 @@ pub(super) struct Head<'h> {
     pub(super) number: i64,
     /// Rows that other runs wrote after this revision are not overwritten.
     pub(super) since: i64,
-    /// The whole state has to be of this revision.
+    /// The whole state must have this revision.
     pub(super) expected: Option<i64>,
     /// The run has locks, and takes those of further rows.
     pub(super) is_locked: bool,
@@ -33,7 +33,7 @@ pub(super) struct Head<'h> {
     pub(super) serial: Option<String>,
 }
 
-/// What is done at the beginning of a transaction.
+/// First step of a transaction.
 pub(super) type First<'f> = &'f dyn Fn(&Session) -> Result<(), PgError>;
 
 /// The result of a commit.

@@ -43,10 +43,10 @@ pub(super) enum Locked {
     Stale(Option<Vec<String>>),
 }
 
-/// What happens to a run whose request for locks fails.
+/// Kind of a request for locks. It determines the effect on the run if the request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
-    /// Locks of a plan. The run loses its locks if others exclude it, and has them if the plan is stale.
+    /// Locks of a plan. The run loses its locks if other runs exclude it, and gets them even if the plan is stale.
     Plan,
     /// Locks of rows that are about to be written.
     Rows,
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(LockColumns::of(&part(3)).address, [0, 1, 2].map(|n| Some(format!("terraform_data.r[{n}]"))));
         let many = LockColumns::of(&part(201));
         assert_eq!((many.config.len(), &many.resource, &many.exclusive), (1, &vec![None], &vec![true]));
-        // What is written is not locked again because it is read.
+        // A row that is written and read is locked once.
         let both = StatePart { reads: part(2).writes, writes: part(2).writes };
         assert_eq!(LockColumns::of(&both).exclusive, [true, true]);
     }

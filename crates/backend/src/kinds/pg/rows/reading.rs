@@ -243,7 +243,7 @@ impl Rows {
         session.query(&statement, &[(&runs, Type::TEXT_ARRAY)]).map(drop)
     }
 
-    /// What runs that were interrupted had finished and begun.
+    /// Operations that interrupted runs had finished and begun.
     pub(super) fn recovered(&self, session: &Session, runs: &[String]) -> Result<Option<Recovered>, PgError> {
         let statement = format!(
             "SELECT address, action, finished IS NOT NULL FROM {}.yuba_operations WHERE run = ANY ($1) ORDER BY started, number",

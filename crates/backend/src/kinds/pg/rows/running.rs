@@ -19,7 +19,7 @@ use crate::store::Saved;
 
 /// Edits that are worth a transaction.
 const MANY: usize = 500;
-/// How long finished operations wait for others.
+/// Maximum time that finished operations wait for further operations before a commit.
 const LONG: Duration = Duration::from_millis(50);
 
 /// A run in progress.
@@ -102,7 +102,7 @@ impl<'a> Running<'a> {
         self.state.not_saved(failure)
     }
 
-    /// Writes what the database does not have to a file of this machine. The diagnostics of results that only this machine has.
+    /// Writes the edits that the database lacks to a local file. Returns diagnostics about results that only this machine has.
     fn saved_here(&mut self, error: StoreError) -> Diagnostics {
         self.is_reported = true;
         self.waiting = None;
@@ -171,7 +171,7 @@ impl Journal for Running<'_> {
                 Err(failure @ SaveFailure::Store(_)) => self.fail(&failure),
             }
         }
-        // What only this machine has is not finished for others.
+        // Results that only this machine has are not finished for other machines.
         match self.failed.clone() {
             Some(error) if !self.dirty.is_empty() => Err(self.saved_here(error)),
             _ => Ok(()),

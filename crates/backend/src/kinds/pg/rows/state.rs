@@ -37,12 +37,12 @@ use crate::workspace::DEFAULT_WORKSPACE;
 /// The longest wait for one run that has locks.
 const WAIT: Duration = Duration::from_millis(1000);
 
-/// What a run has locked.
+/// Part of the state that a run has locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Nothing: it looks, or goes without locks.
     Nothing,
-    /// What it changes, from when it is known; requests for locks are repeated for this time.
+    /// The rows that it changes, once they are known; requests for locks are repeated for this time.
     Part(Duration),
     /// The whole state.
     Whole,
@@ -360,7 +360,7 @@ impl RowState {
         Ok(())
     }
 
-    /// Whether commits have to find the whole state as it was read: without locks, the state is protected as a whole.
+    /// Whether commits require the whole state as it was read: without locks, the state is protected as a whole.
     fn numbering(&self) -> Numbering {
         Numbering { expected: !matches!(self.scope, Scope::Part(_)), ..Numbering::default() }
     }
@@ -425,7 +425,7 @@ pub(super) const OTHER_LAYOUT: &str = "the table has a state of this workspace w
 /// Serial and lineage of a commit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Numbering {
-    /// The whole state has to be as it was read.
+    /// The whole state must be as it was read.
     pub(super) expected: bool,
     /// The lineage of the state replaces the stored one.
     pub(super) lineage: bool,
@@ -749,7 +749,7 @@ impl RowState {
     }
 }
 
-/// A state that goes out of use lets others in, for any reason: the session of its run ends.
+/// Dropping a state always ends the session of its run, so that other runs can lock the state.
 impl Drop for RowState {
     fn drop(&mut self) {
         let Some(session) = self.session.take() else { return };
