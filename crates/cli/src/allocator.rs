@@ -1,4 +1,4 @@
-//! The allocator of the program, and how soon it gives memory back.
+//! The allocator of the process, and how soon it gives memory back.
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,10 +1,10 @@
-//! Completion of command lines: the shell passes the line up to the cursor, and the answer lists what can follow.
+//! Completion of command lines: the shell passes the line up to the cursor, and the response lists what can follow.
 //!
 //! All shells use one protocol, the one of `complete -C` in bash: the environment variables `COMP_LINE` and `COMP_POINT` contain the
-//! line and the cursor. `YUBA_COMPLETE` names the shell that reads the answer. Commands and flags come from the tables that
+//! line and the cursor. `YUBA_COMPLETE` names the shell that reads the response. Commands and flags come from the tables that
 //! parse them, so a flag cannot exist without completion.
 //!
-//! Invariant: completion changes no file, runs no program, sends nothing, prints no diagnostics and ends after [`LIMIT`].
+//! Invariant: completion changes no file, starts no process, sends nothing, prints no diagnostics and ends after [`LIMIT`].
 
 mod candidates;
 pub(crate) mod install;
@@ -37,7 +37,7 @@ pub(crate) struct Request {
     bash_word: Option<String>,
 }
 
-/// The shell that reads the answer.
+/// The shell that reads the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shell {
     Bash,
@@ -61,7 +61,7 @@ impl Request {
         Some(Request { line, shell, bash_word })
     }
 
-    /// The answer: a candidate per line, in the form that the shell reads.
+    /// The response: a candidate per line, in the form that the shell reads.
     pub(crate) fn answer(self, environment: Environment) -> String {
         let line = Line::parse(&self.line);
         let (send, receive) = std::sync::mpsc::channel();

@@ -35,7 +35,7 @@ impl Failure {
 pub(crate) enum Audience {
     /// Text for people.
     People,
-    /// JSON lines for programs.
+    /// JSON lines for tools.
     Programs,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn audience(command: &Command, args: &[String]) -> Audience {
     }
 }
 
-/// Reports a failure and returns the exit code of the process. If programs read standard output and nothing is written to it
+/// Reports a failure and returns the exit code of the process. If a tool reads standard output and nothing is written to it
 /// yet, it gets the failure in JSON.
 pub(crate) fn code(terminal: &mut Terminal, command: &Command, outcome: Outcome, audience: Audience) -> u8 {
     let for_programs = audience == Audience::Programs;

@@ -18,7 +18,7 @@ const WAITING: usize = 16;
 /// Room for recursion over nested values. Address space only.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Makes pieces by number, and writes them in the order of their numbers. Few pieces are made on this thread, many on others.
+/// Makes pieces by number, and writes them in the order of their numbers. Few pieces are made on this thread, many on other threads.
 pub(crate) fn in_order(count: usize, make: &(dyn Fn(usize) -> String + Sync), write: &mut dyn FnMut(&str)) {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     if count < WORTHWHILE || threads == 1 {

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     let thread = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK_BYTES);
     let code = match thread.spawn(dispatch::run) {
         Ok(running) => running.join().unwrap_or(crash::EXIT_CODE),
-        // Address space is limited here; the stack of the process has to do.
+        // Address space is limited here; the stack of the process must suffice.
         Err(_) => dispatch::run(),
     };
     telemetry::finish();

@@ -1,4 +1,4 @@
-//! Messages of commands: text for people, lines of JSON for programs, or both.
+//! Messages of commands: text for people, lines of JSON for tools, or both.
 
 use yuba_install::providers::installing;
 use yuba_session::backend::Refusal;
@@ -33,7 +33,7 @@ impl<'t> Messages<'t> {
         Ok(messages)
     }
 
-    /// The same for a command whose JSON is one document: programs get no messages.
+    /// The same for a command whose JSON is one document: it prints no messages for tools.
     pub(crate) fn silent(terminal: &'t mut Terminal, json: &JsonSettings) -> Result<Messages<'t>, Failure> {
         let into = JsonInto::open(json)?;
         Ok(Messages { json: json.is_on, into, terminal, downloads: Downloads::default() })
@@ -51,7 +51,7 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Prints text for people and a message for programs.
+    /// Prints text for people and a message for tools.
     pub(crate) fn say(&mut self, human: &str, program: &str) {
         if !self.json {
             self.terminal.out(human);
@@ -71,13 +71,13 @@ impl<'t> Messages<'t> {
         format!("{} {}", self.terminal.coloured("32;1", "Success!"), self.terminal.bold(text))
     }
 
-    /// Prints the same line for people and programs.
+    /// Prints the same line for people and tools.
     pub(crate) fn tell(&mut self, text: &str) {
-        // Programs get it without the full stop.
+        // Tools get it without the full stop.
         self.say(&format!("{text}\n"), text.strip_suffix('.').unwrap_or(text));
     }
 
-    /// Prints text for people and a message with more members for programs.
+    /// Prints text for people and a message with more members for tools.
     pub(crate) fn say_with(&mut self, human: &str, program: &str, members: Vec<(&str, JsonValue)>) {
         if !self.json {
             self.terminal.out(human);
@@ -85,7 +85,7 @@ impl<'t> Messages<'t> {
         self.line(&messages_json::line(MessageLevel::Info, program, &now(), members));
     }
 
-    /// Prompts for approval, which only `yes` gives. The error says why there is no answer.
+    /// Prompts for approval, which only `yes` gives. The error says why no input was read.
     pub(crate) fn confirm(&mut self, question: &str, description: &str) -> Result<bool, String> {
         let question = format!("{}\n  {description}\n\n  {} ", self.bold(question), self.bold("Enter a value:"));
         self.terminal.out(&question);
@@ -134,7 +134,7 @@ impl<'t> Messages<'t> {
         self.terminal
     }
 
-    /// Prints an error: text for people on standard error, and a message for programs.
+    /// Prints an error: text for people on standard error, and a message for tools.
     pub(crate) fn complain(&mut self, human: &str, program: &str) {
         if !self.json {
             self.terminal.err(human);
@@ -394,19 +394,19 @@ impl<'t> Messages<'t> {
     }
 }
 
-/// The first message for programs.
+/// The first message for tools.
 pub(crate) fn greeting() -> String {
     let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
     messages_json::version(&name, LANGUAGE_LEVEL, &now())
 }
 
-/// Writes a failure for programs before any other message.
+/// Writes a failure for tools before any other message.
 pub(crate) fn tell_programs(terminal: &mut Terminal, problems: &Diagnostics, sources: &Sources) {
     terminal.out(&greeting());
     terminal.out(&diagnostic_lines(problems.iter(), sources));
 }
 
-/// A message for each problem, for programs.
+/// A message for each problem, for tools.
 pub(crate) fn diagnostic_lines<'p>(problems: impl Iterator<Item = &'p Diagnostic>, sources: &Sources) -> String {
     let excerpts = Excerpts::new(sources);
     problems.map(|problem| messages_json::diagnostic(problem, &excerpts, &signature, &now())).collect()

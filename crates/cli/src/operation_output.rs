@@ -77,7 +77,7 @@ pub(crate) struct OutputSettings {
     deprecation: DeprecationChoice,
     /// `-ui`, or the page of `yuba ui`
     page: Option<Ui>,
-    /// `-summary` and others
+    /// `-summary` and the other flags that select a view of the plan.
     view: PlanView,
     /// The working directory, which has the durations of earlier runs.
     project: Project,
@@ -118,7 +118,7 @@ struct Inner<'t> {
 }
 
 impl<'t> OperationOutput<'t> {
-    /// Begins the output with the version, for programs.
+    /// Begins the output with the version, for tools.
     pub(crate) fn new(terminal: &'t mut Terminal, settings: OutputSettings) -> OperationOutput<'t> {
         let OutputSettings {
             json,
@@ -157,7 +157,7 @@ impl<'t> OperationOutput<'t> {
         output
     }
 
-    /// Whether programs listen.
+    /// Whether the output is JSON for tools.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
@@ -242,7 +242,7 @@ impl<'t> OperationOutput<'t> {
         }
     }
 
-    /// Lines about operations that have taken ten seconds more since they were reported last: for people, and for programs.
+    /// Lines about operations that have taken ten seconds more since they were reported last: for people, and for tools.
     fn slow_operations(&self) -> (String, String) {
         let (mut people, mut programs) = (String::new(), String::new());
         let inner = &mut *self.inner.borrow_mut();
@@ -283,7 +283,7 @@ impl<'t> OperationOutput<'t> {
         self.inner.borrow_mut().operations.expect_changes(total, expected);
     }
 
-    /// Says something to programs: whole lines.
+    /// Writes whole lines for tools.
     fn lines(&self, lines: &str) {
         let mut inner = self.inner.borrow_mut();
         if self.json {
@@ -315,7 +315,7 @@ impl<'t> OperationOutput<'t> {
         self.lines(&messages_json::line(MessageLevel::Info, text, &now(), kind));
     }
 
-    /// Whether programs listen, to the output, to a file or to a page.
+    /// Whether standard output, a file or a page gets messages for tools.
     fn has_programs(&self) -> bool {
         let inner = self.inner.borrow();
         self.json || inner.into.is_some() || inner.page.is_some()

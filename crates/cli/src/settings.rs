@@ -135,7 +135,7 @@ impl Prompts {
         }
     }
 
-    /// Asks for values of variables, unless prompts are disabled or the output is for programs.
+    /// Asks for values of variables, unless prompts are disabled or the output is for tools.
     pub(crate) fn ask(self, output: &OperationOutput<'_>) -> Option<Ask> {
         (self == Prompts::Enabled && !output.is_json()).then(prompt_for_values)
     }

@@ -168,7 +168,7 @@ impl LockWait for StateWait<'_, '_> {
     }
 }
 
-/// Lets others at a state again, whatever came of the work with it.
+/// Closes a state, which releases its lock, and returns the result of the work with it.
 pub(crate) fn close<T>(messages: &mut Messages<'_>, opened: OpenState, done: Result<T, Refusal>) -> Result<T, Refusal> {
     let problems = opened.close();
     if !problems.is_empty() {

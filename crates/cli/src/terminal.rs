@@ -54,7 +54,7 @@ pub(crate) struct Terminal {
     stdout: Stream,
     stderr: Stream,
     diagnostics: diagnostic::Options,
-    /// What follows each diagnostic.
+    /// Text after each diagnostic.
     diagnostic_end: &'static str,
     /// Control sequences move the cursor, and no log lines come between.
     moves_cursor: bool,

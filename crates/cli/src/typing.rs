@@ -104,7 +104,7 @@ mod terminal {
     }
 
     /// A signal that ends the process leaves the terminal as it was. A handler cannot be taken away again, so from here on it
-    /// stands for the default one until another part of the program handles signals.
+    /// stands for the default one until another part of the process handles signals.
     fn watch() {
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
         std::thread::spawn(move || {

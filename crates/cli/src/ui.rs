@@ -27,7 +27,7 @@ use server::Shared;
 /// Time that browsers have at the end of a run to load the rest.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// What happens to the page when the run ends.
+/// Behaviour of the page when the run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageEnd {
     /// It closes with the run.

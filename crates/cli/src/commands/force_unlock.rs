@@ -35,7 +35,7 @@ struct ForceUnlockSettings {
     project: Settings,
 }
 
-/// Whether the user has to approve the removal of a lock.
+/// Whether the user must approve the removal of a lock.
 #[derive(PartialEq, Eq)]
 enum Approval {
     Prompt,

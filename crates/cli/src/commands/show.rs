@@ -1,4 +1,4 @@
-//! `yuba show`: states, plans and configurations, for people or programs.
+//! `yuba show`: states, plans and configurations, for people or tools.
 
 mod diagnostics;
 mod html;

@@ -120,7 +120,7 @@ fn change(messages: &mut Messages<'_>, settings: &TaintSettings, addr: &AbsResou
             Marked::Missing(problem) | Marked::Refused(problem) => return Err((*problem).into()),
         }
         opened.save(&mut state).map_err(|problems| state::under(&diagnostics::CHANGED_STATE_NOT_WRITTEN, &problems))?;
-        // Quirk: programs get this one with the full stop.
+        // Quirk: the message for tools ends with the full stop.
         let text = format!("Resource instance {addr} has been {done}.");
         messages.say(&format!("{text}\n"), &text);
         Ok(())

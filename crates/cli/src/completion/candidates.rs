@@ -1,4 +1,4 @@
-//! What can follow a line: subcommands, flags and values.
+//! Candidates that can follow a line: subcommands, flags and values.
 
 use std::path::Path;
 use std::sync::Arc;

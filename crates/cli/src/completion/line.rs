@@ -3,7 +3,7 @@
 /// A line up to the cursor.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// The words before the cursor, without the name of the program and without quotes.
+    /// The words before the cursor, without the name of the executable and without quotes.
     pub(super) words: Vec<String>,
     /// The word at the cursor.
     pub(super) current: Word,
@@ -54,7 +54,7 @@ impl Line {
 }
 
 impl Word {
-    /// A completed word as the shell has to read it, after what is typed: in the open quote, or with escapes.
+    /// A completed word in the form that the shell reads, after the typed part: in the open quote, or with escapes.
     pub(super) fn quoted(&self, text: &str) -> String {
         let mut quoted = String::with_capacity(text.len());
         for c in text.chars() {

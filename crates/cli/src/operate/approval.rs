@@ -13,7 +13,7 @@ use crate::operation_output::OperationOutput;
 use crate::settings::Prompts;
 use crate::signals::Stop;
 
-/// Asks whether a plan of this mode is applied. Fails where the prompt is disabled or not answered.
+/// Asks whether to apply a plan of this mode. Fails if the prompt is disabled or gets no input.
 pub(super) fn approved(
     output: &mut OperationOutput<'_>,
     prompts: Prompts,

@@ -1,7 +1,7 @@
 //! An HTTP/1.1 server for one page on the loopback interface.
 //!
-//! It answers GET requests whose path begins with the token of the run and whose `Host` is the address of the server: a page of another
-//! origin knows neither, and cannot read answers. Answers are not stored by browsers.
+//! It handles GET requests whose path begins with the token of the run and whose `Host` is the address of the server: a page of another
+//! origin knows neither, and cannot read responses. Browsers do not store responses.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -16,19 +16,19 @@ use yuba_view::live::LiveStatus;
 
 /// The longest request line with headers.
 const MAX_REQUEST: usize = 16 * 1024;
-/// Number of requests at the same time. Others are closed.
+/// Number of requests at the same time. Further connections are closed.
 const MAX_REQUESTS: usize = 32;
 /// Time that a request for further messages waits for them.
 const WAIT: Duration = Duration::from_secs(15);
 /// Time to send a request. A connection that sends none takes the place of another one.
 const HEAD: Duration = Duration::from_secs(2);
-/// Time to receive an answer.
+/// Time to receive a response.
 const TRANSFER: Duration = Duration::from_secs(10);
 /// Pause after a connection that could not be accepted, such as for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Size of the messages in memory. The oldest ones are dropped.
 const KEPT: usize = 64 << 20;
-/// Number of messages in one answer.
+/// Number of messages in one response.
 const MESSAGES: usize = 2000;
 
 /// Messages and report of the run, and the secret that readers need.
@@ -79,7 +79,7 @@ impl Feed {
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, PartialEq)]
 struct Reply {
     status: &'static str,
@@ -130,7 +130,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Sets the progress, which the next answer has.
+    /// Sets the progress, which the next response contains.
     pub(super) fn set_status(&self, status: Option<LiveStatus>) {
         self.feed().status = status;
     }
@@ -148,7 +148,7 @@ impl Shared {
         let _ = self.changed.wait_timeout_while(self.feed(), limit, is_waiting);
     }
 
-    /// The answer to a request.
+    /// The response to a request.
     fn reply(&self, head: &str) -> Reply {
         let mut lines = head.split("\r\n");
         let mut words = lines.next().unwrap_or_default().split(' ');
@@ -260,7 +260,7 @@ fn progress(status: LiveStatus) -> String {
 
 const JSON: &str = "application/json; charset=utf-8";
 
-/// Answers requests until the process ends.
+/// Handles requests until the process ends.
 pub(super) fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
@@ -274,7 +274,7 @@ pub(super) fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
         let answering = Arc::clone(shared);
         let thread = std::thread::Builder::new().name("page".to_owned());
         let started = thread.spawn(move || {
-            // A browser that goes away gets no answer.
+            // A browser that has closed the connection gets no response.
             let _ = answering.answer(stream);
             answering.requests.fetch_sub(1, Ordering::SeqCst);
         });

@@ -93,7 +93,7 @@ pub(super) fn facts(environment: &Environment, redaction: &Redaction) -> Vec<Fac
     let mut facts = Vec::new();
     for (name, value) in environment.given_with_prefix("") {
         let upper = name.to_uppercase();
-        // Programs agree on both spellings for proxies only.
+        // Tools agree on both spellings for proxies only.
         let listed = if upper.ends_with("_PROXY") { &upper } else { name };
         let known = VARIABLES.iter().find(|(variable, _)| *variable == listed).map(|(_, shown)| *shown);
         let has_prefix = PREFIXES.iter().chain(&OF_OTHERS).any(|prefix| name.starts_with(prefix));

@@ -49,7 +49,7 @@ struct ReplaceSettings {
     project: Settings,
 }
 
-/// Whether the user has to approve the change.
+/// Whether the user must approve the change.
 #[derive(PartialEq, Eq)]
 enum Approval {
     Prompt,

@@ -81,7 +81,7 @@ fn object((addr, deposed): &Leftover) -> String {
 }
 
 impl<'t> TestOutput<'t> {
-    /// Begins the output with the version, for programs.
+    /// Begins the output with the version, for tools.
     pub(super) fn new(terminal: &'t mut Terminal, settings: TestOutputSettings) -> TestOutput<'t> {
         let TestOutputSettings { json, into, junit, deprecation } = settings;
         let junit = junit.map(|path| (path, Vec::new()));
