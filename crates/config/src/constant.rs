@@ -51,7 +51,7 @@ impl<'a> Decoding<'a> {
         value.is_wholly_known().then_some(value)
     }
 
-    /// The same for an argument that has to be a string.
+    /// The same for an argument that must be a string.
     pub(crate) fn later_string(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<EcoString> {
         let value = self.later(expr, diagnostics)?;
         if !value.marks_deep().is_empty() {
@@ -62,7 +62,7 @@ impl<'a> Decoding<'a> {
         self.primitive(&value, expr, &Type::string(), diagnostics)?.as_str().cloned()
     }
 
-    /// The value of an argument that has to be a constant.
+    /// The value of an argument that must be a constant.
     pub(crate) fn value(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<Value> {
         let (value, problems) = self.constants.value(expr);
         let failed = problems.has_errors();
@@ -70,12 +70,12 @@ impl<'a> Decoding<'a> {
         (!failed).then_some(value)
     }
 
-    /// The value of an argument that has to be a constant text.
+    /// The value of an argument that must be a constant string.
     pub(crate) fn string(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<EcoString> {
         self.converted(expr, &Type::string(), diagnostics)?.as_str().cloned()
     }
 
-    /// The value of an argument that has to be `true` or `false`.
+    /// The value of an argument that must be `true` or `false`.
     pub(crate) fn bool(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<bool> {
         self.converted(expr, &Type::bool(), diagnostics)?.as_bool()
     }

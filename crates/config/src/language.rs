@@ -14,7 +14,7 @@ use crate::file::{FileKind, ParsedConfigFile, is_tofu_only};
 use crate::schema::schema;
 use crate::terraform::CoreVersion;
 
-/// The version of the language that this program understands.
+/// The version of the language that Yuba supports.
 pub const LANGUAGE_VERSION: &str = "1.12.6";
 
 /// The only edition of the language.
@@ -87,7 +87,7 @@ pub(crate) struct VersionCheck {
 }
 
 /// Checks the constraints on the language version, looking at as little as possible of a file that may be written in a
-/// later language. `required_version` counts in files that are for OpenTofu only; in others it is about another program.
+/// later language. `required_version` counts in files that are for OpenTofu only; in other files it applies to another tool.
 pub(crate) fn check_versions(
     parsed: &ParsedConfigFile,
     decoding: &Decoding<'_>,
@@ -133,7 +133,7 @@ impl VersionCheck {
     }
 }
 
-/// The constraint of a `compatible_with` block. Other programs may have arguments of their own in it.
+/// The constraint of a `compatible_with` block. Other tools may define arguments of their own in it.
 fn compatible_with(block: &Block, decoding: &Decoding<'_>, diagnostics: &mut Diagnostics) -> Option<Constraint> {
     let (content, problems) = block.body.known_content(&COMPATIBLE_WITH);
     diagnostics.extend(problems);

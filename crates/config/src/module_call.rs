@@ -123,7 +123,7 @@ pub(crate) enum Collections {
     Refused,
 }
 
-/// Errors in passing all instances of providers: it requires the feature, and both sides have to write `[*]`.
+/// Errors in passing all instances of providers: it requires the feature, and both sides must write `[*]`.
 pub(crate) fn check_collections(providers: &[PassedProvider], collections: Collections) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for PassedProvider { in_child, in_parent } in providers {

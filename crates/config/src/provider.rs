@@ -236,7 +236,7 @@ fn decode_unquoted(
     (reference, problems)
 }
 
-/// The parts of the reference; `key` is an instance key that has to be evaluated.
+/// The parts of the reference; `key` is an instance key that must be evaluated.
 fn decode_traversal(
     traversal: Option<Traversal>,
     key: Option<Arc<Expr>>,

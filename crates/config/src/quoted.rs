@@ -62,7 +62,7 @@ pub(crate) fn unquote<'e>(expr: &'e Expr, wanted: Wanted, problems: &mut Diagnos
     Unquoted::Quoted(traversal, expr.span)
 }
 
-/// The items of an argument that has to be written as a list.
+/// The items of an argument that must be written as a list.
 pub(crate) fn list<'e>(expr: &'e Expr, problems: &mut Diagnostics) -> &'e [Expr] {
     expr.as_list().unwrap_or_else(|| {
         problems.push(crate::diagnostics::list_expected(expr));

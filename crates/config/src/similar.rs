@@ -1,6 +1,6 @@
 //! Whether two expressions are written so alike that they follow the same source of data: "too similar" in the sense
-//! of provider `for_each`. An element removed there would take away the provider instance that has to destroy what
-//! was made for the element.
+//! of provider `for_each`. An element removed there would take away the provider instance that must destroy the objects of
+//! the element.
 
 use yuba_syntax::expr::{Literal, ObjectItem};
 use yuba_syntax::{Expr, ExprKind, TraversalStep};

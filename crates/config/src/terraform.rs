@@ -56,7 +56,7 @@ pub struct RequiredProvider {
     pub span: Span,
 }
 
-/// One item of `configuration_aliases`: a configuration that the caller has to pass.
+/// One item of `configuration_aliases`: a configuration that the caller must pass.
 #[derive(Clone, Debug)]
 pub struct ConfigurationAlias {
     /// Its local name in this module.
@@ -111,7 +111,7 @@ pub(crate) struct Settings {
     pub(crate) experiments: Vec<(Feature, Span)>,
 }
 
-/// `required_version` was looked at before. `language` is for another program and means nothing here.
+/// `required_version` was checked before. `language` is for another tool and is ignored.
 static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
     schema(
         &[],

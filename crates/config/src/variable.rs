@@ -94,7 +94,7 @@ impl Variable {
     pub fn is_nullable(&self) -> bool {
         self.nullable.unwrap_or(true)
     }
-    /// Whether it has no default, so that a value has to be given.
+    /// Whether it has no default, so that a value must be given.
     pub fn is_required(&self) -> bool {
         self.default.is_none()
     }
@@ -331,7 +331,7 @@ fn is_quoted_literal(expr: &Expr) -> bool {
     !matches!(expr.kind, ExprKind::JsonString(_)) && expr.as_literal_string().is_some()
 }
 
-/// A `validation` block: its condition has to look at the variable.
+/// A `validation` block: its condition must refer to the variable.
 fn decode_validation(block: &Block, kind: FileKind, variable: &str) -> (CheckRule, Diagnostics) {
     let (rule, mut diagnostics) = check::decode_rule(block, kind);
     if let Some(condition) = &rule.condition {

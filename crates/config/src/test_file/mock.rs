@@ -81,7 +81,7 @@ pub struct MockResource {
     pub defaults: Option<ObjectArgument>,
 }
 
-/// An argument that has to be an object.
+/// An argument that must be an object.
 #[derive(Clone, Debug)]
 pub enum ObjectArgument {
     /// It is a constant.
