@@ -11,7 +11,7 @@ pub enum Op {
     Evaluate(u32),
     /// The object of a change is destroyed, or forgotten where the change says so. The number is that of the change.
     Destroy(u32),
-    /// Nothing: others wait for it instead of for each other, so that there are few edges.
+    /// Nothing: steps wait for it instead of for each other, so that there are few edges.
     Join,
     /// Nothing either, but it is passed also when a step that it waits for failed: instances of one resource do not fail with
     /// each other.
@@ -62,7 +62,7 @@ impl ExecGraph {
         self
     }
 
-    /// Steps that wait for themselves, directly or through others, and the steps that wait for those; in order.
+    /// Steps that wait for themselves, directly or through other steps, and the steps that wait for those; in order.
     pub fn stuck(&self) -> Vec<u32> {
         let count = self.ops.len();
         let mut waiters: Vec<Vec<u32>> = vec![Vec::new(); count];

@@ -2,8 +2,8 @@
 //!
 //! A zip archive with the entries that tools for plans know: `tfplan`, `tfstate`, `tfstate-prev`, `tfconfig/...` and
 //! `.terraform.lock.hcl`. The content of `tfplan` is our own: a line that says what it is, in which version, and which version
-//! of the program made it; the SHA-256 of everything in the archive; the changes and the steps of the plan. What repeats
-//! (names, types, modules, providers) is written once and numbered. Reading never panics, whatever the bytes.
+//! of Yuba made it; the SHA-256 of everything in the archive; the changes and the steps of the plan. Repeated parts
+//! (names, types, modules, providers) are written once and numbered. Reading never panics, whatever the bytes.
 //!
 //! The format belongs to one version of Yuba only: a plan is applied soon after it is made, and not archived.
 
@@ -54,7 +54,7 @@ pub type PlanFiles = BTreeMap<EcoString, Arc<[u8]>>;
 /// A plan with everything that is needed to carry it out.
 #[derive(Clone, Debug)]
 pub struct PlanFile {
-    /// The version of the program that made it.
+    /// The version of Yuba that made it.
     pub tool_version: EcoString,
     /// The plan.
     pub plan: Plan,
@@ -98,7 +98,7 @@ pub enum PlanFileError {
     OtherProgram(Option<EcoString>),
     /// They are a plan of another format.
     OtherFormat(EcoString),
-    /// They are a plan of another version of this program: that one, and this one.
+    /// They are a plan of another version of Yuba: that version, and this one.
     OtherVersion(EcoString, EcoString),
     /// The archive is damaged: parts of it are missing or changed.
     BrokenArchive,
@@ -188,7 +188,7 @@ fn packed(file: &PlanFile, payload: &[u8]) -> Result<Vec<u8>, String> {
     archive::pack(&[head.as_bytes(), &sum, payload], others())
 }
 
-/// Reads the bytes of a plan file that this version of the program made.
+/// Reads the bytes of a plan file that this version of Yuba made.
 pub fn decode(bytes: &[u8], tool_version: &str) -> Result<PlanFile, PlanFileError> {
     let mut archive = match Archive::open(bytes, LIMITS) {
         Err(Refused::NotAnArchive) if bytes.starts_with(MAGIC.as_bytes()) => {
@@ -223,7 +223,7 @@ pub fn decode(bytes: &[u8], tool_version: &str) -> Result<PlanFile, PlanFileErro
     read_file(payload, entries, version)
 }
 
-/// The versions of the format and of the program in the first line, in a form that can be shown.
+/// The versions of the format and of Yuba in the first line, in a form that can be shown.
 fn versions(bytes: &[u8]) -> Option<(EcoString, EcoString)> {
     let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
     let end = rest.iter().take(LONGEST_LINE).position(|byte| *byte == b'\n')?;

@@ -27,7 +27,7 @@ pub enum Mode {
 /// The value of a variable of the root module.
 #[derive(Clone, Debug)]
 pub struct PlannedVariable {
-    /// As it was given; null for ephemeral ones, which have to be given again.
+    /// As it was given; null for ephemeral ones, which must be given again.
     pub value: Value,
     /// It must be given again at apply.
     pub ephemeral: bool,

@@ -20,9 +20,9 @@ pub enum CheckKind {
 pub enum CheckStatus {
     /// It was not decided.
     Unknown,
-    /// It holds.
+    /// It passed.
     Pass,
-    /// It does not hold.
+    /// It failed.
     Fail,
     /// It could not be evaluated.
     Error,
@@ -48,7 +48,7 @@ pub struct CheckObject {
     pub addr: EcoString,
     /// Results of its conditions.
     pub status: CheckStatus,
-    /// The messages of the conditions that do not hold.
+    /// The messages of the failed conditions.
     pub failure_messages: Vec<EcoString>,
 }
 

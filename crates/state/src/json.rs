@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 10_000;
 pub(crate) enum Fault {
     /// It is not JSON from this byte on.
     Syntax(usize),
-    /// It is JSON, but a field is of another type than it has to be.
+    /// It is JSON, but a field has the wrong type.
     Type {
         /// The names of the fields that lead to it.
         field: &'static str,

@@ -72,7 +72,7 @@ pub struct OutputRow<'r> {
     pub deprecated: Cow<'r, str>,
 }
 
-/// What a row is about.
+/// Identity of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowKey {
     /// An object: the current one of an instance, or a deposed one.
@@ -288,7 +288,7 @@ pub fn check_row(result: &CheckResult) -> String {
 }
 
 impl State {
-    /// What an edit changes in this state, which does not have it yet.
+    /// Adds the keys of the rows that an edit changes in this state, which does not have the edit yet.
     pub fn rows_of_edit(&self, edit: &Edit, keys: &mut BTreeSet<RowKey>) {
         match edit {
             Edit::SetObject { addr, deposed, provider, provider_key, object } => {

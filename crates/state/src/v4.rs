@@ -336,7 +336,7 @@ impl Loader {
         Ok(())
     }
 
-    /// Sees to it that the resource has a provider, and answers which instance of it the object belongs to.
+    /// Ensures that the resource has a provider, and returns the key of the provider instance that the object belongs to.
     fn object_provider(
         &mut self,
         resource: &RawResource<'_>,

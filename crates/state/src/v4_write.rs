@@ -12,8 +12,8 @@ use crate::object::{Attributes, Object, RawJson, Status};
 use crate::v4_object::write_object;
 use crate::writer::{Pieces, Writer};
 
-/// Writes a state as a file of the current format: indented, as a file on disk is. `terraform_version` is always the
-/// one of this program.
+/// Writes a state as a file of the current format: indented, as a file on disk is. `terraform_version` is always
+/// [`WRITER_VERSION`].
 pub fn write(state: &State, out: &mut Vec<u8>) {
     // Growing step by step would copy the output again and again. Unused memory costs nothing; if it cannot be
     // reserved, the buffer grows step by step after all.

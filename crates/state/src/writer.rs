@@ -40,7 +40,7 @@ impl<'o> Writer<'o> {
     pub(crate) fn in_pieces(out: &'o mut Vec<u8>, pieces: Pieces<'o>) -> Writer<'o> {
         Writer { pieces: Some(pieces), ..Writer::indented(out) }
     }
-    /// Gives away what is left, and answers whether all went well.
+    /// Passes on the remaining output. Fails if any write failed.
     pub(crate) fn finish(self) -> io::Result<()> {
         let Some(mut pieces) = self.pieces else { return Ok(()) };
         pieces.give(self.out);

@@ -1,4 +1,4 @@
-//! Bodies: what a file or block contains, asked for by a schema. Native and JSON syntax answer alike.
+//! Bodies: the content of a file or block, requested by a schema. Native and JSON syntax respond alike.
 
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ impl Body {
         Body::Merged(bodies.into())
     }
 
-    /// The items that the schema requests; all others are errors.
+    /// The items that the schema requests; all other items are errors.
     pub fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
         match self {
             Body::Native(body) => body.content(schema),
@@ -152,7 +152,7 @@ impl Body {
         }
     }
 
-    /// Items of the schema; all others are ignored.
+    /// Items of the schema; all other items are ignored.
     pub fn known_content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
         match self {
             Body::Native(body) => body.matching(schema),
@@ -163,7 +163,7 @@ impl Body {
         }
     }
 
-    /// Items of the schema, and a body of all others.
+    /// Items of the schema, and a body of all other items.
     pub fn partial_content(&self, schema: &BodySchema) -> (Content, Body, Diagnostics) {
         match self {
             Body::Native(body) => {
@@ -272,7 +272,7 @@ impl NativeBody {
     }
 }
 
-/// Asks each body, and puts the answers together.
+/// Asks each body, and merges the results.
 fn merged_content(
     bodies: &[Body],
     schema: &BodySchema,

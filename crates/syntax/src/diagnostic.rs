@@ -124,13 +124,13 @@ pub struct Extra {
     pub caused_by_unknown: bool,
     /// A sensitive value caused it.
     pub caused_by_sensitive: bool,
-    /// Both sides of a comparison that does not hold, as JSON.
+    /// Both sides of a failed comparison, as JSON.
     pub difference: Option<(EcoString, EcoString)>,
     /// It is the result of a `check` block.
     pub of_check: bool,
-    /// It reports an assertion of a `check` block that does not hold.
+    /// It reports a failed assertion of a `check` block.
     pub failed_assertion: bool,
-    /// The object whose condition does not hold, or is not known yet, by its address.
+    /// The address of the object whose condition failed or is not known yet.
     pub condition_of: Option<EcoString>,
     /// It was an error before the `check` block around it made it a warning.
     pub was_error: bool,

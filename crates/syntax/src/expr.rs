@@ -24,7 +24,7 @@ pub enum ExprKind {
     Traversal(Traversal),
     /// `(expr).b[0]`: static steps from the result of an expression.
     RelativeTraversal(Box<Expr>, Arc<[TraversalStep]>),
-    /// `expr[key]` with a key that has to be evaluated.
+    /// `expr[key]` with a key that must be evaluated.
     Index(Box<IndexExpr>),
     /// `f(a, b...)`
     Call(Box<CallExpr>),
@@ -61,7 +61,7 @@ pub enum ExprKind {
     Invalid,
 }
 
-/// A literal. Numbers that fit are stored as integers, others as their text.
+/// A literal. Numbers that fit are stored as integers, all other numbers as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     /// `null`

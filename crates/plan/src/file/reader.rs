@@ -1,4 +1,4 @@
-//! Bytes that are read: the other side of the writer. Whatever they say, no more is asked of memory than they are long.
+//! Reader of encoded plans, the counterpart of the writer. It never requests more memory than the input is long.
 
 use std::sync::Arc;
 

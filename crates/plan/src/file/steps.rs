@@ -27,14 +27,14 @@ pub(super) enum Work {
     Evaluate { object: EcoString, changes: Vec<(AbsResourceInstance, Action)> },
     /// An object ends.
     End { addr: AbsResourceInstance, deposed: Option<DeposedKey>, action: Action },
-    /// Others wait for it.
+    /// Other steps wait for it.
     Join,
-    /// Others wait for it, whether or not the steps before it went well.
+    /// Other steps wait for it, even if the steps before it failed.
     Settle,
 }
 
 /// Whether a step evaluates the resource of a change and makes the object of the change. An object whose configuration was
-/// only just generated cannot be changed: its plan has to be made again.
+/// only just generated cannot be changed: its plan must be made again.
 fn makes(change: &ResourceChange) -> bool {
     change.action.makes() && change.deposed.is_none() && change.generated_config.is_none()
 }

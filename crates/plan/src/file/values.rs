@@ -263,7 +263,7 @@ impl Reader<'_> {
             None => value,
         })
     }
-    /// Something in a value, of the type it has to have.
+    /// An item of a value, with the type that it must have.
     fn item(&mut self, ty: &Type, depth: u32) -> Read<Value> {
         let value = self.value_at(depth)?;
         if value.ty() == ty || ty.has_dynamic() { Ok(value) } else { Err(Malformed) }

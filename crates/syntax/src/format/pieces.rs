@@ -277,7 +277,7 @@ impl Walk<'_, '_> {
         true
     }
 
-    /// Whether an expression without its quotes has to stand in parentheses, because of its line ends.
+    /// Whether an expression without its quotes must stand in parentheses, because of its line ends.
     fn needs_parens(&self, expression: &[Piece], stop: Option<Piece>) -> bool {
         let [first, .., last] = expression else { return false };
         let line_goes_on = stop.is_some_and(|stop| stop.kind == TokenKind::CloseBrace);

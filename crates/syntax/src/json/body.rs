@@ -19,7 +19,7 @@ const COMMENT: &str = "//";
 #[derive(Clone, Debug)]
 pub struct JsonBody {
     value: Arc<Json>,
-    /// Properties that an earlier question was answered with.
+    /// Properties that an earlier request returned.
     hidden: Vec<EcoString>,
 }
 

@@ -222,7 +222,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The key of `.0`. What follows a dot may look like the fraction of a number: `.0.1` is refused.
+    /// The key of `.0`. The digits after a dot may look like the fraction of a number: `.0.1` is refused.
     fn legacy_index(&mut self, number: Tok, at: Tok, what: &str) -> Option<Literal> {
         if let Some((first, second)) = self.text(number).split_once('.') {
             self.report(diagnostics::chained_legacy_index(at.span, what, first, second));

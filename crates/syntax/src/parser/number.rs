@@ -39,7 +39,7 @@ pub(crate) fn number_literal(text: &str) -> Option<Literal> {
         return None;
     }
     let exponent: i64 = exponent.parse().ok()?;
-    // The binary exponent has to fit in 32 bits.
+    // The binary exponent must fit in 32 bits.
     let bits = (whole.trim_start_matches('0').len() + fraction.len()) as f64 * std::f64::consts::LOG2_10;
     let binary = exponent.saturating_sub(fraction.len() as i64).saturating_add(bits as i64 + 1);
     let is_zero = whole.bytes().chain(fraction.bytes()).all(|b| b == b'0');
