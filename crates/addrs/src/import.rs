@@ -26,7 +26,7 @@ pub struct ImportTarget {
 enum ImportStep {
     /// A name or a constant key.
     Static(TraversalStep),
-    /// A key that has to be evaluated.
+    /// A key that must be evaluated.
     Key(Arc<Expr>),
 }
 
@@ -76,7 +76,7 @@ impl ImportTarget {
         Ok(ImportTarget { config, instance: is_static.then_some(instance), span: to.span, root, steps })
     }
 
-    /// The keys that have to be evaluated, in order.
+    /// The keys that must be evaluated, in order.
     pub fn dynamic_keys(&self) -> impl Iterator<Item = &Arc<Expr>> {
         self.steps.iter().filter_map(|step| match step {
             ImportStep::Static(_) => None,

@@ -110,7 +110,7 @@ impl<V> KeyMap<V> {
         self.iter().map(|(_, value)| value)
     }
 
-    /// As a tree, whose length has to be other than one at the end.
+    /// As a tree. The caller must leave it with a length other than one.
     fn many(&mut self) -> &mut BTreeMap<Option<InstanceKey>, V> {
         if let Entries::One(..) = self.0
             && let Entries::One(key, value) = std::mem::replace(&mut self.0, Entries::Many(BTreeMap::new()))

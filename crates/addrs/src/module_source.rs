@@ -73,7 +73,7 @@ impl ModuleSourceError {
 }
 
 impl ModuleSource {
-    /// Reads a source. What looks neither like a path nor like a registry address is a package address.
+    /// Reads a source. A source that looks neither like a path nor like a registry address is a package address.
     pub fn parse(raw: &str) -> Result<ModuleSource, ModuleSourceError> {
         if is_local(raw) {
             return Ok(ModuleSource::Local(clean_local(raw)));

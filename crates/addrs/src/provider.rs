@@ -104,12 +104,12 @@ impl ProviderSource {
         }
     }
 
-    /// A provider that is part of the program.
+    /// A built-in provider.
     pub fn builtin(kind: &str) -> ProviderSource {
         ProviderSource { host: Hostname::known(BUILTIN_HOST), namespace: BUILTIN_NAMESPACE.into(), kind: kind.into() }
     }
 
-    /// Whether it is part of the program, so that nothing has to be installed.
+    /// Whether the provider is built in and needs no installation.
     pub fn is_builtin(&self) -> bool {
         self.namespace == BUILTIN_NAMESPACE && [BUILTIN_HOST, "opentofu.org"].contains(&self.host.as_str())
     }

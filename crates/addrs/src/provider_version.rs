@@ -22,7 +22,7 @@ pub struct ProviderVersion {
     pub metadata: EcoString,
 }
 
-/// Constraints that all have to be met; none allow every release.
+/// Constraints that a version must all meet; an empty list allows every release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderConstraints(Vec<Selection>);
 
@@ -248,7 +248,7 @@ impl ProviderConstraints {
     pub fn extend(&mut self, other: &ProviderConstraints) {
         self.0.extend(other.0.iter().cloned());
     }
-    /// Whether a version meets all of them. A pre-release has to be named exactly by one of them.
+    /// Whether a version meets all constraints. One of them must name a pre-release exactly.
     pub fn allows(&self, version: &ProviderVersion) -> bool {
         let requested = |selection: &Selection| selection.operator == Operator::Equal && selection.boundary == *version;
         self.0.iter().all(|selection| selection.allows(version))

@@ -1,4 +1,4 @@
-//! Versions of the program and of modules, and constraints on them, in the syntax of hashicorp/go-version.
+//! Versions of Yuba and of modules, and constraints on them, in the syntax of hashicorp/go-version.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -184,7 +184,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Constraints that all have to be met: `>= 1.2, < 2.0`.
+/// Constraints that a version must all meet: `>= 1.2, < 2.0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionConstraints {
     constraints: Vec<Constraint>,

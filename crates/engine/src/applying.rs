@@ -38,7 +38,7 @@ use crate::walk::{Walk, WalkAnswer, of_check, prepare};
 
 /// Interface to the recorder of completed operations.
 pub trait Recorder {
-    /// An operation is about to begin. The answer is its number.
+    /// An operation is about to begin. Returns its number.
     fn begin(&mut self, addr: &str, action: Action) -> u64;
     /// An operation has ended, with these edits: all of them or none are saved.
     fn finish(&mut self, operation: u64, edits: &[Edit]);
@@ -588,7 +588,7 @@ impl<'a> Applier<'a> {
         self.walk.report(failed);
     }
 
-    /// Warnings about checks that do not hold, as the plan has reported them.
+    /// Warnings about failed checks, as the plan has reported them.
     fn failed_checks(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let checks = self.plan.checks.iter().filter(|result| result.kind == CheckKind::Check);
@@ -610,7 +610,7 @@ impl<'a> Applier<'a> {
         problems
     }
 
-    /// Outputs of the root module whose preconditions do not hold. The plan warns of them; saving them is an error.
+    /// Errors for outputs of the root module whose preconditions fail. The plan warns about them; saving them is an error.
     fn broken_outputs(&self) -> Diagnostics {
         let outputs = &self.walk.context.tree.root().module.outputs;
         let failed = self.plan.checks.iter().filter(|result| result.kind == CheckKind::Output);
@@ -669,7 +669,7 @@ fn unrecorded(found: Diagnostics, lost: &[EcoString]) -> Diagnostics {
     reported
 }
 
-/// Generated configuration of an imported object has to be added to the configuration before it can change the object.
+/// The configuration must contain the generated block of an imported object before the plan can change the object.
 fn lacks_configuration(change: &ResourceChange) -> Option<Diagnostic> {
     let lacks = change.generated_config.is_some() && change.action != Action::NoOp;
     lacks.then(|| diagnostics::generated_configuration_unused(&change.addr))

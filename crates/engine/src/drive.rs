@@ -318,7 +318,7 @@ mod tests {
     use super::*;
     use expect_test::{Expect, expect};
 
-    /// Answers after being asked so many times.
+    /// Becomes ready after this number of polls.
     struct Later(u32);
 
     impl Future for Later {

@@ -37,8 +37,8 @@ pub fn resource(addr: &AbsResourceInstance, arguments: &str, provider: &AbsProvi
     formatted(&format!("resource {} {} {{\n{provider}{arguments}}}", quoted(kind), quoted(name)))
 }
 
-/// The arguments for an object with a value, formatted. What the provider alone sets, what is deprecated, and what must not be
-/// shown is left out.
+/// The arguments for an object with a value, formatted. Omits attributes that only the provider sets, deprecated attributes
+/// and secret values.
 pub fn arguments(schema: &BlockSchema, value: &Value) -> String {
     let mut writer = Writer { out: String::new() };
     writer.block(schema, value);
@@ -234,7 +234,7 @@ fn name_text(name: &str) -> String {
     if is_identifier(name) { name.to_owned() } else { quoted(name) }
 }
 
-/// A value as an expression: collections of names over several lines, others in one.
+/// A value as an expression: maps and objects span several lines, other values one.
 fn expression(value: &Value) -> String {
     let mut out = String::new();
     write_expression(value, 0, &mut out);

@@ -68,8 +68,8 @@ pub enum Generation {
     Disabled,
 }
 
-/// Returns the resources of `import` blocks that configuration is written for, and the problems of the others that are not
-/// declared.
+/// Returns the resources of `import` blocks that configuration is written for, and errors for all other undeclared
+/// resources.
 pub fn check_targets(tree: &ConfigTree, generation: Generation) -> (Undeclared<'_>, Diagnostics) {
     let (mut undeclared, mut problems) = (Undeclared::default(), Diagnostics::new());
     for import in &tree.root().module.imports {
@@ -186,7 +186,7 @@ impl Imports {
     }
 
     /// Reports imports for instances that do not exist. A plan with errors does not know all instances.
-    /// A block whose instance is not enabled has to wait; the command line asks for an object now, so there it is an error.
+    /// A block for a disabled instance waits; the command line imports an object now, so a disabled instance is an error.
     pub fn check(&self, live: &Live, instances: Instances) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for (addr, imported) in &self.by_addr {

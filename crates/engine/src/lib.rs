@@ -1,7 +1,7 @@
-//! The engine: `planning` decides what has to change, `applying` does what was decided.
+//! The engine: `planning` finds the required changes, `applying` makes the planned changes.
 //!
-//! Both walk the reference graph of the configuration. One loop is the only writer of values; what takes time (the answers
-//! of providers) happens in futures that own what they need and report back to the loop.
+//! Both walk the reference graph of the configuration. One loop is the only writer of values; slow work (requests to
+//! providers) runs in futures that own their data and report back to the loop.
 //!
 //! Invariant: no files, no clock, no processes, no randomness: all that comes through doors given by the caller. Every pass
 //! is linear in objects and references.

@@ -36,7 +36,7 @@ pub async fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Di
         match node.vertex {
             // One that is not in the state is unknown.
             Vertex::Resource(resource) => walk.values_of_state(state, node.module, resource),
-            // Whether checks hold is not the question.
+            // Results of checks are not needed.
             Vertex::Provider(_) | Vertex::Check(_) | Vertex::Close => {}
             _ => failed[at as usize] = !walk.evaluate(at).await,
         }

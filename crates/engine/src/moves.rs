@@ -2,8 +2,8 @@
 //!
 //! [`statements`] collects what `moved` blocks say and what changes of `count` imply, [`execute`] moves the objects of a
 //! state before planning, and [`validate`] says, after planning, which statements contradict the configuration or each
-//! other. A statement that is wrong is executed anyway where that is possible: planning has to come first, because only
-//! then the instances of modules and resources are known.
+//! other. An invalid statement is executed anyway where possible: validation must follow planning, because only planning
+//! finds the instances of modules and resources.
 
 mod diagnostics;
 mod execute;
@@ -57,7 +57,7 @@ pub struct Statement {
     pub implied: bool,
 }
 
-/// All statements, each with those that have to be executed before it.
+/// All statements, each with the statements that must be executed before it.
 #[derive(Clone, Debug, Default)]
 pub struct Statements {
     list: Vec<Statement>,
@@ -176,7 +176,7 @@ impl Moves {
         }
         problems
     }
-    /// Objects that moved have to be planned at both addresses; what `-target` and `-exclude` say must not prevent that.
+    /// Moved objects must be planned at both addresses. Reports `-target` and `-exclude` options that prevent this.
     pub fn check_targets(&self, targets: &[Target], excludes: &[Target]) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let (subjects, excluding) = if targets.is_empty() { (excludes, true) } else { (targets, false) };

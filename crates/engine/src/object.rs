@@ -291,7 +291,7 @@ impl Subject<'_> {
         self.schemas.identities.get(self.kind())
     }
 
-    /// The identity of an object by the current schema, and whether the provider had to upgrade it for that.
+    /// The identity of an object by the current schema, and whether this requires an upgrade by the provider.
     async fn identity_of(&self, object: &Object, found: &mut Diagnostics) -> (Option<Value>, bool) {
         let Some(kept) = &object.identity else { return (None, false) };
         let (known, version) = (self.identity_schema(), version_of(kept));

@@ -1,4 +1,4 @@
-//! Planning: from the configuration, the last state and what providers say to the changes that have to be made.
+//! Planning: derives the required changes from the configuration, the last state and the responses of providers.
 //!
 //! One walk through the reference graph. At a resource it is expanded, each instance is compared with its current
 //! object, and its planned value becomes available to references. Objects of the state that the walk did not meet are
@@ -473,7 +473,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans all objects of the configuration in the order of their references, and then what had to wait for the end.
+    /// Plans all objects of the configuration in the order of their references, and then the objects deferred to the end.
     async fn drive_all(&mut self) {
         let (context, graph) = (self.walk.context, self.walk.graph);
         let started = self.walk.providers.started();
@@ -488,7 +488,7 @@ impl<'a> Planner<'a> {
         attend(context.interrupt, context.clock, &started, self.walk.close_all()).await;
     }
 
-    /// Reports problems of imports and moves. Their errors replace all others, which may follow from them.
+    /// Reports problems of imports and moves. Their errors replace all other errors, which may follow from them.
     fn check_imports_and_moves(&mut self, statements: &moves::Statements, live: &Live) -> Result<(), Diagnostics> {
         if self.options.mode == Mode::Normal || !self.options.imports.is_empty() {
             let instances = if self.walk.has_errors() { Instances::Incomplete } else { Instances::Complete };

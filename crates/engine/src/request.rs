@@ -44,7 +44,7 @@ pub struct Context<'a> {
     pub events: &'a dyn Fn(Event),
     /// The interrupt: once it is raised, no new operation begins.
     pub interrupt: &'a Interrupt,
-    /// The time, for what has to be done at a certain one.
+    /// The clock, for work that is due at a certain time.
     pub clock: &'a dyn Clock,
     /// Time of the plan: value of `plantimestamp`.
     pub plan_time: WorldTime,
@@ -72,8 +72,8 @@ pub struct PlanOptions {
     pub relevant: bool,
     /// Whether configuration is written for imported objects without a block.
     pub generate_config: bool,
-    /// The plan only serves to read everything before it is destroyed: nothing is imported, and conditions of resources and
-    /// outputs that do not hold are warnings.
+    /// The plan only serves to read everything before it is destroyed: nothing is imported, and failed conditions of
+    /// resources and outputs are warnings.
     pub before_destroy: bool,
 }
 

@@ -51,7 +51,7 @@ struct Simulation {
     world: FakeWorld,
     trouble: Arc<Mutex<Trouble>>,
     state: State,
-    /// The last log, for the message when something does not hold.
+    /// The last log, for the message of a failure.
     log: Vec<EcoString>,
     /// Events, for the same purpose.
     story: Vec<String>,

@@ -52,7 +52,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) arguments: &'a CallArguments,
     pub(crate) providers: ProviderTable,
     pub(crate) checks: Checks,
-    /// Whether conditions that do not hold are errors.
+    /// Severity of failed conditions.
     pub(crate) rule_severity: Severity,
     /// Whether to say that variables are deprecated: that is done once, when the plan is made.
     pub(crate) reports_deprecated_variables: bool,

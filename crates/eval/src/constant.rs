@@ -35,7 +35,7 @@ pub struct ConstantNames<'a> {
 /// Value of `each` in a constant.
 #[derive(Clone, Copy, Default)]
 pub enum Each<'a> {
-    /// A name like others.
+    /// `each` has no special meaning.
     #[default]
     Nothing,
     /// The instance of a block that could have `for_each` and does not.

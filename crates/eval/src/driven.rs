@@ -26,7 +26,7 @@ use crate::validate::{body, call, deprecation, diagnostics, named, repetition, r
 pub enum Verdict {
     /// It holds.
     Pass,
-    /// It does not hold; why that matters, in the words of its author. Empty if that cannot be shown.
+    /// The condition fails. The value is the error message of the rule, empty if it cannot be shown.
     Fail(EcoString),
     /// It is not known yet.
     Unknown,

@@ -25,7 +25,7 @@ pub struct CallContext<'a> {
     pub base_dir: &'a str,
     /// Start time of the plan, if any.
     pub plan_time: Option<WorldTime>,
-    /// Unpredictable functions (`timestamp`, `uuid`, `bcrypt`) answer unknown: their calls are repeated later.
+    /// Unpredictable functions (`timestamp`, `uuid`, `bcrypt`) return unknown values: their calls are repeated later.
     pub pure_only: bool,
     /// The functions of the calling expression, for templates.
     pub functions: &'static FunctionTable,
@@ -60,7 +60,7 @@ pub struct WorldFunction {
     pub signature: Signature,
     /// Finds the result's type; `None` where it is always `signature.result`.
     pub result_type: Option<WorldResultType>,
-    /// The answer differs from call to call.
+    /// The result differs from call to call.
     pub unpredictable: bool,
     /// Does the work.
     pub body: WorldBody,
@@ -97,7 +97,7 @@ impl WorldFunction {
         self.signature.never_null = false;
         self
     }
-    /// The answer differs from call to call.
+    /// The result differs from call to call.
     #[must_use]
     pub fn unpredictable(mut self) -> WorldFunction {
         self.unpredictable = true;
@@ -169,7 +169,7 @@ impl FunctionTable {
         &TABLE
     }
 
-    /// The functions of expressions in symbol libraries: those whose answer depends on nothing but the arguments.
+    /// The functions of expressions in symbol libraries: functions whose result depends only on the arguments.
     pub fn library() -> &'static FunctionTable {
         static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| {
             let mut table = FunctionTable::build();

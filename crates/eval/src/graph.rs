@@ -1,7 +1,7 @@
 //! The objects of a configuration and which depend on which: order and cycles.
 //!
-//! One vertex stands for an object in all instances of its module: what an expression refers to, and so what has to come
-//! first, does not depend on the instance.
+//! One vertex stands for an object in all instances of its module: the references of an expression, and so the objects that
+//! must come first, do not depend on the instance.
 
 mod arguments;
 mod build;
@@ -121,7 +121,7 @@ impl<'a> RefGraph<'a> {
         (references == keys.len()).then_some(keys.as_slice())
     }
 
-    /// Whether an object depends directly on one of some others, such as those that failed.
+    /// Whether an object depends directly on one of the given objects, such as those that failed.
     pub fn depends_on_any(&self, at: u32, others: &[bool]) -> bool {
         self.edges[at as usize].iter().any(|to| others[*to as usize])
     }

@@ -31,7 +31,7 @@ pub enum InputOrigin {
     NamedFile,
     /// `-var`
     CommandLine,
-    /// An answer to a prompt.
+    /// A response to a prompt.
     Prompt,
 }
 
@@ -44,7 +44,7 @@ pub enum GivenBy {
     Environment,
     /// `-var`
     Flag,
-    /// An answer to a prompt.
+    /// A response to a prompt.
     Answer,
 }
 

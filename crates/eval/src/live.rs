@@ -1,7 +1,7 @@
 //! The values of a configuration while it is planned or applied: those of every instance of every module, added one
 //! after the other by the driver of the evaluation.
 //!
-//! Invariant: a value is written before it is asked for, and written once in each run. What was not written (because it
+//! Invariant: a value is written before it is read, and written once in each run. A value that was not written (because it
 //! was left out of the run) is unknown.
 
 use std::cell::{OnceCell, RefCell};
@@ -107,7 +107,7 @@ impl Expansion {
 #[derive(Debug)]
 struct LiveResource {
     expansion: Expansion,
-    /// The instances that references see, where those are others.
+    /// The instances that references see, if they differ from the expansion.
     seen: Option<Expansion>,
     instances: KeyMap<Value>,
     whole: OnceCell<Value>,
@@ -160,7 +160,7 @@ pub struct Live {
     modules: RefCell<Vec<LiveModule>>,
     by_module: RefCell<HashMap<ModuleId, Vec<ModuleInstanceId>>>,
     providers: RefCell<LiveProviders>,
-    /// Changes are being made: functions whose answers differ each time are called, and `terraform.applying` is true.
+    /// The run applies changes: it calls unpredictable functions, and `terraform.applying` is true.
     pub applying: bool,
     /// Value of `plantimestamp`.
     pub plan_time: Option<WorldTime>,

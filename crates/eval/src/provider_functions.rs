@@ -1,6 +1,6 @@
 //! Functions of providers: how they are found and called.
 //!
-//! A call is looked up in the results of the run. If the result is missing, the driver has to make the call, and its
+//! A call is looked up in the results of the run. If the result is missing, the driver must make the call, and its
 //! value is unknown until then.
 
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl<'a> ModuleScope<'a> {
         self.evaluation().tree().resolve_provider(self.module(), &key, None)
     }
 
-    /// The configured instance that answers, where there is one.
+    /// The configured instance that handles the call, if one exists.
     fn configured(&self, function: &ProviderFunction) -> Option<Arc<dyn Provider>> {
         let EvalMode::Live(live) = self.evaluation().mode() else { return None };
         let resolved = self.resolved(function)?;
@@ -194,7 +194,7 @@ impl EvalExpr for ConstantExpr {
     }
 }
 
-/// The block that has to be configured before a function of the provider can be called.
+/// The block that must be configured before a function of the provider can be called.
 pub(crate) fn provider_block(
     tree: &crate::tree::ConfigTree,
     module: ModuleId,

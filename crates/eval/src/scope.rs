@@ -174,7 +174,7 @@ impl Variables for Resolved {
 pub struct EmptyModule<'a> {
     /// For the working directory.
     pub world: &'a dyn World,
-    /// The directory the program was started in, where that is not the working directory.
+    /// The directory the process was started in, if it is not the working directory.
     pub original_dir: Option<EcoString>,
     /// The name of the workspace.
     pub workspace: EcoString,

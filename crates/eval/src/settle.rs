@@ -1,8 +1,8 @@
 //! Evaluating until no call of a provider function is missing.
 //!
-//! Evaluation never waits. Where it needs a call it returns [`Needs`]; the driver makes the calls and evaluates again. What
-//! differs each time it is asked for, time and randomness, is the same in all rounds: arguments that depend on it would lead to new
-//! calls forever.
+//! Evaluation never waits. Where it needs a call it returns [`Needs`]; the driver makes the calls and evaluates again. The
+//! time and random values are the same in all rounds: arguments that depend on changing values would lead to new calls
+//! forever.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ impl Evaluation<'_> {
         self
     }
 
-    /// Evaluates something of this evaluation; the calls that have to be made first if there are any.
+    /// Evaluates something of this evaluation. Fails with the calls that must be made first.
     pub fn attempt<T>(&self, evaluate: impl FnOnce() -> T) -> Result<T, Needs> {
         self.world.rewind();
         self.calls.attempt(evaluate)

@@ -38,7 +38,7 @@ pub struct StaticEnv<'a> {
     pub world: &'a dyn World,
     /// The name of the workspace.
     pub workspace: &'a str,
-    /// The directory the program was started in, where that is not the working directory.
+    /// The directory the process was started in, if it is not the working directory.
     pub original_dir: Option<&'a str>,
     /// Values for the variables of the root module.
     pub inputs: &'a Inputs,

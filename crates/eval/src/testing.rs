@@ -48,14 +48,14 @@ pub(crate) fn now<T>(work: impl Future<Output = T>) -> T {
     }
 }
 
-/// Has the function `half`, and resources whose `name` must not be "bad". Writes down calls and answers, which take a while.
+/// Has the function `half`, and resources whose `name` must not be "bad". Records calls and validations; responses are delayed.
 #[derive(Default)]
 pub(crate) struct Halves {
     pub(crate) calls: Arc<Mutex<Vec<String>>>,
     pub(crate) validations: Arc<Mutex<String>>,
 }
 
-/// Answers when it is asked for the second time.
+/// Becomes ready when it is polled for the second time.
 fn later<T: Send + 'static>(answer: impl FnOnce() -> T + Send + 'static) -> Answer<'static, T> {
     let mut asked = false;
     let mut answer = Some(answer);

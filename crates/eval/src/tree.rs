@@ -161,7 +161,7 @@ impl ConfigTree {
     pub fn is_empty(&self) -> bool {
         self.modules.is_empty()
     }
-    /// The same tree with another root module, for a run of a test file. What it calls and its providers with `for_each`
+    /// The same tree with another root module, for a run of a test file. Its module calls and its providers with `for_each`
     /// must be the same.
     #[must_use]
     pub fn with_root(&self, module: Arc<Module>, tested: Arc<Tested>) -> ConfigTree {

@@ -1,8 +1,8 @@
 //! Validation: everything that can be found wrong with a linked configuration without knowing any value from outside.
 //!
 //! Objects are visited once, what they depend on first. Values of variables and resources are unknown, of the right type. An
-//! object that depends on one with errors is not visited: its own errors might be consequences. Providers think about several
-//! resources at a time; only what depends on one of them waits for the answer.
+//! object that depends on one with errors is not visited: its own errors might be consequences. Providers validate several
+//! resources at a time; only objects that depend on such a resource wait for the response.
 //!
 //! Invariant: every expression is evaluated once for each call of its module, whatever `count` and `for_each` say.
 
@@ -138,7 +138,7 @@ fn check_vertex<'a>(
 struct Walk<'a> {
     evaluation: &'a Evaluation<'a>,
     graph: &'a RefGraph<'a>,
-    /// Resources whose providers have not answered yet, with what was found before.
+    /// Resources whose providers have not responded yet, with the diagnostics found before.
     asked: Waiting<'a, (u32, Diagnostics), Vec<Problem>>,
     /// Whether an object is among them.
     open: Vec<bool>,
@@ -161,7 +161,7 @@ impl<'a> Walk<'a> {
         self.asked.push((at, half.problems), request.send(self.evaluation.env().providers));
     }
 
-    /// Waits for the answer about the resource that was asked about first, and checks the rest of it.
+    /// Waits for the response to the oldest request, and checks the rest of its resource.
     async fn end_oldest(&mut self) {
         let Some(((at, first), answer)) = self.asked.next().await else { return };
         self.open[at as usize] = false;

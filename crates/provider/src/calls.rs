@@ -75,14 +75,14 @@ fn key_of(args: &[Value]) -> Vec<u8> {
     key
 }
 
-/// The answer to a call.
+/// The response to a call.
 enum Answered {
     Function(FunctionKey, Callee, function::Result),
     Functions(Callee, Listed),
 }
 
 impl CallMemo {
-    /// The result of a function; none if the call has to be made first, which is written down.
+    /// The result of a function. Returns none and records the call if it must be made first.
     pub fn function(&self, callee: Callee, name: &EcoString, args: &[Value]) -> Option<function::Result> {
         let key = (CalleeId::of(&callee), name.clone(), key_of(args));
         if let Some((_, result)) = self.results.borrow().get(&key) {
@@ -96,7 +96,7 @@ impl CallMemo {
         None
     }
 
-    /// The functions of a provider instance; none if they have to be listed first, which is written down.
+    /// The functions of a provider instance. Returns none and records the request if they must be listed first.
     pub fn functions(&self, callee: Callee) -> Option<Listed> {
         let id = CalleeId::of(&callee);
         if let Some((_, listed)) = self.functions.borrow().get(&id) {

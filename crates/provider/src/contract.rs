@@ -1,4 +1,4 @@
-//! The contract: what can be asked of a provider, and what it answers.
+//! The contract: requests to a provider, and the responses.
 //!
 //! Values cross it without marks: the caller removes marks before and restores them after. Requests own their data;
 //! values, names and private bytes are cheap to clone.
@@ -17,7 +17,7 @@ use crate::diagnostics;
 use crate::problem::Problem;
 use crate::schema::ProviderSchema;
 
-/// An answer that may take a while.
+/// A response that may take a while.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A response that is ready already.
@@ -25,7 +25,7 @@ pub fn ready<'a, T: Send + 'a>(answer: T) -> Answer<'a, T> {
     Box::pin(std::future::ready(answer))
 }
 
-/// Bytes that a provider wants back with the next request about the same object. Not for others to look at.
+/// Opaque bytes that a provider gets back with the next request about the same object.
 pub type Private = EcoVec<u8>;
 
 /// A moment, in milliseconds since the beginning of 1970 (UTC).
@@ -34,22 +34,22 @@ pub type Millis = i64;
 /// The outcome of a request: a response, problems, or both (an object may exist although creating it failed).
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
-    /// The answer.
+    /// The response.
     pub value: Option<T>,
     /// Errors and warnings.
     pub problems: Vec<Problem>,
 }
 
 impl<T> Outcome<T> {
-    /// An answer without problems.
+    /// A response without problems.
     pub fn ok(value: T) -> Outcome<T> {
         Outcome { value: Some(value), problems: Vec::new() }
     }
-    /// No answer, because of a problem.
+    /// No response, because of a problem.
     pub fn failed(problem: Problem) -> Outcome<T> {
         Outcome { value: None, problems: vec![problem] }
     }
-    /// No answer, because of problems.
+    /// No response, because of problems.
     pub fn failed_with(problems: Vec<Problem>) -> Outcome<T> {
         Outcome { value: None, problems }
     }
@@ -57,11 +57,11 @@ impl<T> Outcome<T> {
     pub fn has_errors(&self) -> bool {
         self.problems.iter().any(|problem| problem.diagnostic.is_error())
     }
-    /// No answer, because the provider does not implement the request. The default of messages that only some providers have.
+    /// No response, because the provider does not implement the request. The default of messages that only some providers have.
     pub fn unsupported(request: &str) -> Outcome<T> {
         Outcome::failed(Problem::nowhere(diagnostics::unsupported_request(request)))
     }
-    /// The same with another answer.
+    /// The same with another response.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
         Outcome { value: self.value.map(change), problems: self.problems }
     }
@@ -86,7 +86,7 @@ pub trait Provider: Send + Sync {
     fn configure(&self, config: Value) -> Answer<'_, Vec<Problem>>;
 
     /// Whether an object that was stored with the present version of its schema is what its JSON says by that schema, so
-    /// that [`Provider::upgrade_state`] need not be called for it. Only a provider inside of this program can promise that.
+    /// that [`Provider::upgrade_state`] need not be called for it. Only a provider inside this process can promise that.
     fn stores_as_is(&self) -> bool {
         false
     }

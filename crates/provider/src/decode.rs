@@ -256,7 +256,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A set of objects with attributes of any type, which have to become the same type in all of them.
+    /// A set of objects with attributes of any type. Each attribute must become the same type in all objects.
     fn unified_set(&mut self, kind: &EcoString, items: &[Value], blocks: &[&ExpandedBlock]) -> Value {
         let unified = unify_with(items.iter().map(Value::ty), Allow::Unsafe);
         let mut converted = Vec::with_capacity(items.len());

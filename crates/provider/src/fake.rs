@@ -45,19 +45,19 @@ pub struct FakeObject {
 pub enum Fault {
     /// An error, and nothing happens.
     Fail,
-    /// It happens, and there is an error beside the answer.
+    /// It happens, and an error accompanies the response.
     Partial,
-    /// It happens, but the answer is only an error.
+    /// It happens, but the response is only an error.
     Lost,
-    /// It happens, but the answer says something else.
+    /// It happens, but the response has a wrong value.
     Lie,
-    /// The answer has unknown values.
+    /// The response has unknown values.
     Unknown,
-    /// The answer comes after so many polls.
+    /// The response comes after this number of polls.
     Slow(u32),
-    /// The answer comes when the provider is stopped, as an error.
+    /// The response comes when the provider is stopped, as an error.
     Hang,
-    /// The answer never comes.
+    /// The response never comes.
     Deaf,
 }
 

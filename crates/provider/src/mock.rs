@@ -254,7 +254,7 @@ impl Substitutions {
 /// Providers of which some are mocks.
 #[derive(Clone, Copy)]
 pub struct Substituted<'a> {
-    /// Starts the others, and validates for the mocks.
+    /// Starts the real providers, and validates for the mocks.
     pub inner: &'a dyn Providers,
     /// Says which are mocks.
     pub substitutions: &'a Substitutions,

@@ -34,7 +34,7 @@ pub struct ProviderSchema {
 /// Attributes of an identity, and the version of its stored form.
 #[derive(Clone, Debug)]
 pub struct IdentitySchema {
-    /// Counts up when stored identities of older versions have to be upgraded.
+    /// Increases when stored identities of older versions must be upgraded.
     pub version: u64,
     /// The attributes, as a single object.
     pub object: NestedAttribute,
@@ -43,7 +43,7 @@ pub struct IdentitySchema {
 /// One kind of block, and the version of what is stored of it.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    /// Counts up when stored objects of older versions have to be upgraded.
+    /// Increases when stored objects of older versions must be upgraded.
     pub version: u64,
     /// The content.
     pub block: BlockSchema,
@@ -88,7 +88,7 @@ struct Derived {
 pub struct Attribute {
     /// Its value.
     pub ty: AttributeType,
-    /// Has to be set.
+    /// Must be set.
     pub required: bool,
     /// May be set.
     pub optional: bool,
@@ -303,7 +303,7 @@ impl Attribute {
             markdown: false,
         }
     }
-    /// An attribute that has to be set.
+    /// An attribute that must be set.
     pub fn required(ty: Type) -> Attribute {
         Attribute { required: true, ..Attribute::new(ty) }
     }
@@ -387,7 +387,7 @@ impl NestedBlock {
     pub fn new(nesting: Nesting, block: BlockSchema) -> NestedBlock {
         NestedBlock { nesting, min: 0, max: 0, block }
     }
-    /// Blocks are collected into a tuple or an object, because elements of a list or map would have to be of one type.
+    /// Blocks are collected into a tuple or an object, because elements of a list or map must be of one type.
     pub(crate) fn is_heterogeneous(&self) -> bool {
         self.block.spec_type().has_dynamic()
     }

@@ -1,4 +1,4 @@
-//! Answers that are waited for together and taken in the order of their requests.
+//! Responses that are awaited together and taken in the order of their requests.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -33,11 +33,11 @@ impl<K, T> Default for Waiting<'_, K, T> {
 }
 
 impl<'a, K, T> Waiting<'a, K, T> {
-    /// Number of requests whose answers were not taken yet.
+    /// Number of requests whose responses were not taken yet.
     pub fn len(&self) -> usize {
         self.requests.len()
     }
-    /// Whether all answers were taken.
+    /// Whether all responses were taken.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers when it was polled a number of times; writes down each time.
+    /// Becomes ready after a number of polls, and records each poll.
     fn slow(name: u32, polls: u32, log: &Arc<Mutex<Vec<u32>>>) -> Answer<'static, u32> {
         let (log, mut left) = (log.clone(), polls);
         Box::pin(poll_fn(move |task| {

@@ -50,13 +50,13 @@ pub struct StateFlags {
     pub backup: Option<PathBuf>,
     /// `-lock`: whether to lock the state.
     pub lock: bool,
-    /// `-lock-timeout`: how long to wait for others.
+    /// `-lock-timeout`: how long to wait for the lock of another process.
     pub lock_timeout: Duration,
-    /// Whether the version of a workspace on a server has to suit this version.
+    /// Whether the version of a workspace on a server must suit this version.
     pub version: VersionCheck,
 }
 
-/// What happens if the version that a workspace is set to on a server does not suit this version.
+/// Effect of a workspace on a server that is set to a version that does not suit this version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VersionCheck {
     /// Nothing: the command cannot upgrade the format of the state.
@@ -451,7 +451,7 @@ impl StateLocation {
         }
     }
 
-    /// What happened to the objects of an instance, oldest first.
+    /// Changes of the objects of an instance, oldest first.
     pub fn history(&self, addr: &AbsResourceInstance) -> Result<Vec<ObjectChange>, Refusal> {
         let mut store = self.backend().existing(&self.workspace)?;
         let versions = store.history(addr).ok_or_else(|| self.lacks("the history of objects"))??;

@@ -104,7 +104,7 @@ impl Drop for Sleep {
     }
 }
 
-/// Something that is done again and again while others work.
+/// A task that is repeated while other work runs.
 #[derive(Clone, Copy)]
 pub struct Tick<'a> {
     /// Interval.
@@ -113,7 +113,7 @@ pub struct Tick<'a> {
     pub run: &'a dyn Fn(),
 }
 
-/// Runs to the end, where nothing else has to be done meanwhile.
+/// Runs to the end, without ticks.
 pub(crate) fn wait<T>(work: impl Future<Output = T>) -> T {
     run(None, &Interrupt::new(), work)
 }

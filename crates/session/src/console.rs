@@ -1,7 +1,7 @@
 //! The console: expressions in, values out.
 //!
-//! A [`ConsoleSession`] takes lines. It joins those that belong together, evaluates what is complete and answers with
-//! data; reading lines and printing answers is the caller's business.
+//! A [`ConsoleSession`] takes lines. It joins the lines of an input, evaluates complete inputs and returns data; reading lines
+//! and printing results is up to the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ pub enum Input {
     Complete(ConsoleAnswer),
 }
 
-/// The answer to one complete input.
+/// The result of one complete input.
 #[derive(Debug)]
 pub enum ConsoleAnswer {
     /// An empty line: nothing to do.
@@ -149,7 +149,7 @@ impl ConsoleSession {
         Ok(problems)
     }
 
-    /// The last input, for rendering the diagnostics of its answer.
+    /// The last input, for rendering the diagnostics of its result.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
@@ -301,7 +301,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// Adds a line. The answer: above zero more lines are needed, below zero something was closed that is not open.
+    /// Adds a line. Returns a positive number if more lines are needed, a negative one if a bracket is closed that is not open.
     fn add(&mut self, line: &str) -> i64 {
         // A backslash at the end continues the expression on the next line; two of them are a literal backslash.
         let continues = line.ends_with('\\') && !line.ends_with("\\\\");
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
     use crate::project::ProjectSettings;
 
-    /// Feeds lines; each answer is one line of text.
+    /// Feeds lines; each result is one line of text.
     fn check(lines: &str, expect: &Expect) {
         let world = MemoryWorld::new().with_file("a.txt", "text");
         let project = Project::new(ProjectSettings::bare("")).with_world(Arc::new(world));

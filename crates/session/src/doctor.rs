@@ -33,7 +33,7 @@ pub enum Contact {
     Backend,
 }
 
-/// What was found.
+/// Results of examining a project.
 #[derive(Debug)]
 pub struct ProjectExamination {
     /// The working directory.

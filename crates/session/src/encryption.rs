@@ -122,8 +122,8 @@ fn merged(project: &Project, written: Option<config::Encryption>) -> Result<Opti
     }))
 }
 
-/// Whether the settings of a configuration and the environment work without other programs and services: they are passphrases and keys
-/// that are written down.
+/// Whether the encryption settings of a configuration and the environment work without external tools and services: they contain their
+/// passphrases and keys.
 pub(crate) fn is_self_contained(project: &Project, written: Option<config::Encryption>) -> bool {
     let has_local_kinds = |wanted: config::Encryption| {
         wanted.key_providers.iter().all(|provider| provider.kind == "pbkdf2")

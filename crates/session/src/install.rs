@@ -66,7 +66,7 @@ pub enum InitEvent {
         /// Its directory.
         dir: EcoString,
     },
-    /// The arguments of the backend are others than before.
+    /// The arguments of the backend have changed.
     BackendChanged,
     /// The type of the backend is another than before: the types before and now.
     BackendTypeChanged(EcoString, EcoString),
@@ -74,7 +74,7 @@ pub enum InitEvent {
     Unconfiguring(EcoString),
     /// The state is stored locally again: the type before.
     BackendUnset(EcoString),
-    /// An answer to a prompt cannot be used: the reason.
+    /// A response to a prompt is invalid. The value is the reason.
     InvalidAnswer(EcoString),
     /// A state is about to be locked and copied. An interrupt that ends the process would leave its locks.
     Migrating,
@@ -237,7 +237,7 @@ enum ModulesFound {
 }
 
 impl Initialization {
-    /// Loads the configuration, and finds out whether modules have to be installed: that follows after the backend.
+    /// Loads the configuration, and finds out whether modules must be installed: that follows after the backend.
     fn begin(
         request: &InitRequest<'_>,
         first_ask: Option<Ask>,
@@ -417,7 +417,7 @@ fn twice(ask: Option<Ask>) -> (Option<Ask>, Option<Ask>) {
     (Some(Box::new(move |variable| first(variable))), Some(Box::new(move |variable| second(variable))))
 }
 
-/// Copies a module into a directory that has to be empty.
+/// Copies a module into a directory that must be empty.
 fn start_from_module(project: &Project, source: &str, emit: &mut dyn FnMut(InitEvent)) -> Result<(), Diagnostic> {
     if project.has_configuration() {
         return Err(diagnostics::already_has_configuration());
@@ -437,7 +437,7 @@ fn start_from_module(project: &Project, source: &str, emit: &mut dyn FnMut(InitE
     copy_root(project, source)
 }
 
-/// Whether a configuration has modules that have to be where it expects them.
+/// Whether a configuration has modules that must be at their expected paths.
 fn needs_modules(tree: &ConfigTree) -> bool {
     let root = &tree.root().module;
     let downloads = tree.root().downloads.any;

@@ -40,7 +40,7 @@ pub struct LoadOptions<'a> {
     pub ask: Option<Ask>,
     /// The configuration of a saved plan, which is read instead of the files in the working directory.
     pub snapshot: Option<&'a Snapshot>,
-    /// What the state is needed for.
+    /// Use of the state by the command.
     pub state: StateUse,
 }
 

@@ -25,12 +25,12 @@ use crate::prepared::Prepared;
 use crate::validate::{EarlyProcesses, Validation};
 use crate::workspaces::retitled;
 
-/// Whether the whole configuration has to be valid.
+/// Whether the whole configuration must be valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationCheck {
     /// It is validated before the state is locked.
     Full,
-    /// Only the evaluated part has to be valid: an imported object may be declared only in part.
+    /// Only the evaluated part must be valid: an imported object may be declared only in part.
     Evaluated,
 }
 
@@ -42,15 +42,15 @@ pub struct LockOptions {
     pub state: StateFlags,
     /// Number of operations that run at the same time.
     pub parallelism: usize,
-    /// Whether the whole configuration has to be valid.
+    /// Whether the whole configuration must be valid.
     pub check: ConfigurationCheck,
-    /// What happens if operations of the workspace run on a server.
+    /// Effect of a workspace whose operations run on a server.
     pub remote: RemoteWorkspaces,
     /// Provider processes that start while the configuration is validated.
     pub processes: EarlyProcesses,
 }
 
-/// What happens if operations of the selected workspace run on a server.
+/// Effect of a selected workspace whose operations run on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteWorkspaces {
     /// The operation is refused.
@@ -143,8 +143,8 @@ impl Loaded {
             OpenFailure::Locked(problems) => retitled(problems, "error loading state: workspaces not supported"),
             OpenFailure::Unreadable(problems, _) => problems,
         })?;
-        // Opening may have created the workspace: the server decides then where its operations run. What is open is closed where it
-        // goes out of use.
+        // Opening may have created the workspace: the server decides then where its operations run. The open state is closed when
+        // it goes out of scope.
         check_execution()?;
         Ok((opened, location.encryption, location.configuration))
     }

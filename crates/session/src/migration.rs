@@ -323,7 +323,7 @@ impl<'m> Migration<'m> {
         asked.map_err(|reason| reason.about_copying().into())
     }
 
-    /// What the user compares two states by.
+    /// The files or the lists by which the user compares two states.
     fn comparison(&self, old: Named<'_>, new: Named<'_>) -> Result<Comparison, Diagnostics> {
         if self.encryption.is_some_and(Sealing::has_encryption) {
             return Ok(Comparison::Listed(inspection::listed(old, new)));

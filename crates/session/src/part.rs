@@ -24,7 +24,7 @@ pub(crate) fn rebased(plan: &Plan, present: &State) -> State {
     present.with_rows_of(&plan.prior_state, &keys)
 }
 
-/// What a plan reads and writes. `known` is the state that was read.
+/// The part of the state that a plan reads and writes. `known` is the state that was read.
 pub(crate) fn of_plan<'a>(
     plan: &Plan,
     references: &References<'a>,
@@ -98,7 +98,7 @@ fn provider_blocks(plan: &Plan, tree: &ConfigTree) -> Vec<(ModuleId, ProviderKey
 /// For each step of a module path the key of its instance; none for all instances.
 type Keys = Vec<Option<Option<InstanceKey>>>;
 
-/// Objects of a configuration that others depend on.
+/// Objects of a configuration that other objects depend on.
 struct Reached<'g> {
     graph: &'g RefGraph<'g>,
     tree: &'g ConfigTree,
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// What a plan reads.
+    /// The part of the state that a plan reads.
     fn reads(plan: &Plan) -> Vec<String> {
         let sandbox = Sandbox::new(
             "",

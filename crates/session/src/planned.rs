@@ -41,7 +41,7 @@ pub struct Planned<'l> {
     reported: ReportedUses,
     /// The snapshot that a saved plan was made from.
     since: Option<u64>,
-    /// What the plan reads and writes is locked, and as the plan has read it.
+    /// The objects that the plan reads and writes are locked, and unchanged since the plan read them.
     is_reserved: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Between the first phase and the others: a configuration whose variables have values and whose references are known.
+//! Between the first phase and the later phases: a configuration whose variables have values and whose references are known.
 //!
 //! Everything that the engine evaluates, plans and applies starts from a [`Prepared`] configuration: operations on a stored
 //! state ([`Locked`] owns one), runs of tests and the console. It has the only context of evaluation that this crate makes.
@@ -70,11 +70,11 @@ pub(crate) struct Prepared<'l> {
     pub(crate) providers: &'l dyn Providers,
     /// Resources and modules that a test replaces.
     pub(crate) substitutions: &'l Substitutions,
-    /// Number of requests that providers answer at the same time.
+    /// Number of concurrent requests to providers.
     pub(crate) parallelism: usize,
 }
 
-/// What planning has found.
+/// The result of planning.
 pub(crate) struct PlanOutcome {
     /// The plan or its valid part, or none where planning failed as a whole.
     pub(crate) plan: Option<Plan>,

@@ -42,7 +42,7 @@ pub struct ProjectSettings {
     pub dir: String,
     /// The data directory as messages show it: `.terraform` usually.
     pub data_dir: PathBuf,
-    /// The directory the program was started in, where `-chdir` led elsewhere.
+    /// The directory the process was started in, if `-chdir` selects another.
     pub original_dir: Option<String>,
     /// The home directory of the user.
     pub home: Option<PathBuf>,
@@ -200,7 +200,7 @@ impl Project {
         &self.data_dir
     }
 
-    /// The directory the program was started in, where that is not the working directory.
+    /// The directory the process was started in, if it is not the working directory.
     pub fn original_dir(&self) -> Option<&str> {
         self.original_dir.as_deref()
     }
@@ -266,7 +266,7 @@ impl Project {
         yuba_analysis::has_configuration(self.files(), &self.dir)
     }
 
-    /// Whatever evaluation needs besides a configuration.
+    /// The environment of an evaluation, besides a configuration.
     pub(crate) fn eval_env<'a>(&'a self, sources: &'a Sources) -> EvalEnv<'a> {
         EvalEnv {
             world: self.world(),

@@ -14,7 +14,7 @@ pub struct Question<'q> {
     pub query: &'q str,
     /// More about it, of one or several lines; empty if there is no more.
     pub description: &'q str,
-    /// Whether a terminal shows the answer.
+    /// Whether a terminal shows the input.
     pub typing: Typing,
 }
 
@@ -23,11 +23,11 @@ pub struct Question<'q> {
 pub enum Typing {
     /// It does.
     Shown,
-    /// It does not: the answer is a credential.
+    /// It does not: the input is a credential.
     Hidden,
 }
 
-/// Reason for a prompt without an answer.
+/// Reason for a prompt without a response.
 pub(crate) enum Unanswered {
     /// Prompts are disabled.
     Disabled,
@@ -53,7 +53,7 @@ impl Unanswered {
     }
 }
 
-/// Asks a yes-or-no question. After two invalid answers it returns false.
+/// Asks a yes-or-no question. After two invalid responses it returns false.
 pub(crate) fn confirmed(prompt: Option<&Prompt>, query: &str, description: &str) -> Result<bool, Unanswered> {
     let Some(prompt) = prompt else { return Err(Unanswered::Disabled) };
     for _ in 0..2 {

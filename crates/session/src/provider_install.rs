@@ -133,7 +133,7 @@ pub(crate) enum StateSource {
     LastKnown,
 }
 
-/// Adds the providers of objects in the state: objects may have to be destroyed whose providers are no longer in the
+/// Adds the providers of objects in the state: a plan may destroy objects whose providers are no longer in the
 /// configuration.
 fn need_providers_of_state(
     configuration: &Loaded,
@@ -246,8 +246,8 @@ pub(crate) fn of_state(
     Ok((providers_of(&opened), opened.notes))
 }
 
-/// The providers of the objects in the previously used state. A run that does not touch the backend does not have to be
-/// able to read it.
+/// The providers of the objects in the previously used state. Ignores a state that it cannot read: the run does not touch
+/// the backend.
 fn of_last_state(configuration: &Loaded) -> BTreeSet<ProviderSource> {
     let opened = backend::last_state_location(configuration).and_then(|location| location.look().ok());
     opened.map(|opened| providers_of(&opened)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The providers of this program: the one that is built in, and those that are installed in the working directory.
+//! The providers of this process: the built-in one, and those that are installed in the working directory.
 //!
 //! Nothing is read or started before it is needed: a command that needs no provider starts none, and one that needs a
 //! schema gets only that schema.
@@ -72,7 +72,7 @@ impl InstalledProviders {
         InstalledProviders::new(ProviderSettings { only_built_in: true, ..ProviderSettings::new("") })
     }
 
-    /// Whether a provider is a part of this program.
+    /// Whether a provider is built in.
     pub(crate) fn is_built_in(provider: &ProviderSource) -> bool {
         is_built_in(provider)
     }
@@ -186,7 +186,7 @@ impl Inner {
         if let Some(known) = lock(&self.schemas).get(provider) {
             return known.clone();
         }
-        // A missing package is reported by the commands that need it; an installed one has to match.
+        // The commands that need a missing package report it; an installed package must match.
         let found = match self.found().has(provider) {
             false => None,
             true => match self.ask_for_schema(provider) {
@@ -224,7 +224,7 @@ impl Inner {
         }
     }
 
-    /// On another thread: the answer is waited for, and this one may be running an executor.
+    /// Runs on another thread: it blocks until the response arrives, and this thread may be running an executor.
     fn ask_for_schema(&self, provider: &ProviderSource) -> Result<Arc<ProviderSchema>, Box<Problem>> {
         let supply = self.found().supply(provider)?;
         let plugins = self.plugins();

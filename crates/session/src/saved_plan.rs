@@ -1,4 +1,4 @@
-//! Plans in files: what is saved with a plan, and what has to be true before it is applied.
+//! Plans in files: the data saved with a plan, and the requirements for applying it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,7 @@ use crate::operation::diagnostics;
 use crate::project::Project;
 use crate::providers::InstalledProviders;
 
-/// The version of this program, the only one that reads the plans it writes.
+/// The version of Yuba. Only this version reads the plans it writes.
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A plan from a file.

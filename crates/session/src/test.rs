@@ -91,7 +91,7 @@ pub enum TestStatus {
     Skip,
     /// All is well.
     Pass,
-    /// An assertion does not hold.
+    /// An assertion failed.
     Fail,
     /// An error occurred.
     Error,

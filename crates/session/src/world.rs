@@ -30,7 +30,7 @@ impl SystemWorld {
     }
 }
 
-/// Files longer than this are not held in memory.
+/// Longer files are not read into memory.
 const MAX_FILE: u64 = 1 << 30;
 /// Devices and pipes may never end.
 const MAX_STREAM: u64 = 64 << 20;

@@ -134,7 +134,7 @@ impl<'a> Applier<'a> {
         self.ready(resource, at, &change.addr, result).await
     }
 
-    /// An object can be used by others.
+    /// Makes an object available to references. Returns whether its postconditions pass.
     async fn ready(
         &mut self,
         resource: &'a Resource,

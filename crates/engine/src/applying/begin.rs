@@ -213,7 +213,7 @@ impl<'a> Applier<'a> {
         let reads = change.is_some_and(|change| change.action == Action::Read)
             || (plan.mode == Mode::Destroy && self.state.instance(addr).is_none());
         if !reads {
-            // Whatever it depends on is as it was when it was read and its conditions were checked.
+            // All dependencies are unchanged since the plan read the data source and checked its conditions.
             self.walk.value_of_state(&self.state, *at, addr, block.schema());
             return true;
         }

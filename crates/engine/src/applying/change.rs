@@ -370,7 +370,7 @@ impl<'a> EndJob<'a> {
         let mut problems = subject.placed(problems);
         match answer {
             None => {
-                // No answer and no complaint: it is gone.
+                // No response and no error: the object is gone.
                 let left = problems.has_errors().then_some(existing);
                 (left, problems)
             }

@@ -12,7 +12,7 @@ use yuba_plan::{Action, ResourceChange};
 
 use crate::walk::exec::is_visited;
 
-/// Objects that others with this order depend on.
+/// Objects that objects with this order depend on.
 #[derive(Default)]
 struct Needed<'a> {
     /// The object is not an instance of a resource, or all instances are meant.

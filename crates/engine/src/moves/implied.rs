@@ -11,8 +11,8 @@ use yuba_syntax::Span;
 use super::index::Index;
 use super::{Moveable, Statement};
 
-/// Implied moves of modules, then of resources, each in the order of addresses. What a `moved` block is about is left alone:
-/// it may have chosen another instance.
+/// Implied moves of modules, then of resources, each in the order of addresses. Skips objects that a `moved` block mentions:
+/// the block may have chosen another instance.
 pub(super) fn find(tree: &ConfigTree, state: &State, explicit: &Index) -> Vec<Statement> {
     let (mut modules, mut resources) = (Vec::new(), Vec::new());
     let mut seen = std::collections::BTreeSet::new();
@@ -23,7 +23,7 @@ pub(super) fn find(tree: &ConfigTree, state: &State, explicit: &Index) -> Vec<St
             Some((same, id)) if same == module => id,
             _ => {
                 let id = tree.find(&module.module());
-                // A module that only calls others counts, too: it is in the state with what is in them.
+                // A module that contains only module calls counts too: the state has it with the objects of the called modules.
                 let mut around = Some(module.clone());
                 while let Some(addr) = around.filter(|addr| !addr.is_root() && !seen.contains(addr)) {
                     modules.extend(of_module(tree, &addr, explicit));

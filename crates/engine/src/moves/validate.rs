@@ -11,7 +11,7 @@ use yuba_syntax::{Diagnostics, Sources, Span};
 
 use super::{Moveable, Statements, diagnostics};
 
-/// Errors in statements. They come before all others of planning, because a plan made with wrong moves is likely to be
+/// Errors in statements. They precede all other errors of planning, because a plan made with wrong moves is likely to be
 /// wrong in other ways.
 pub fn validate(
     statements: &Statements,

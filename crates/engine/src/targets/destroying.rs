@@ -61,7 +61,7 @@ pub(crate) enum Direction {
 pub(crate) struct Links {
     /// The resources of a block.
     by_config: HashMap<ConfigResource, Vec<AbsResource>>,
-    /// From a block to others.
+    /// From a block to the next blocks.
     next: HashMap<ConfigResource, Vec<ConfigResource>>,
 }
 

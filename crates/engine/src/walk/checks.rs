@@ -79,7 +79,7 @@ impl Checks {
         for node in &graph.nodes {
             let path = &tree.node(node.module).path;
             let (kind, name, conditions) = match node.vertex {
-                // Its rules are evaluated up to the first that does not hold, and have one result.
+                // Its rules are evaluated up to the first that fails, and have one result.
                 Vertex::Variable(variable) if !variable.validations.is_empty() => {
                     (CheckKind::Variable, eco_format!("var.{}", variable.name), 1)
                 }
@@ -161,7 +161,7 @@ impl Checks {
         self.report(CheckKind::Check, config, object, last, verdict);
     }
 
-    /// Whether a condition of an instance does not hold, or cannot be evaluated.
+    /// Whether a condition of an instance fails, or cannot be evaluated.
     pub(crate) fn has_failed(&self, kind: CheckKind, config: &EcoString, object: &EcoString) -> bool {
         let status = self.results.get(&(kind, config.clone())).and_then(|objects| {
             let at = objects.by_address.get(object)?;

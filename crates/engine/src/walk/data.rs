@@ -27,7 +27,7 @@ pub(crate) struct DataAnswer<'a> {
     pub(crate) job: DataJob<'a>,
     /// With marks; none if it could not be read.
     pub(crate) value: Option<Value>,
-    /// The same for the state, which stores the marks of the configuration only: the schema defines the others.
+    /// The value for the state, which stores only the marks of the configuration: the schema defines the remaining marks.
     pub(crate) kept: Option<Value>,
     pub(crate) problems: Diagnostics,
 }

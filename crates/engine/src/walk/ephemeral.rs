@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         self.postconditions(at, resource, &addr, value).await
     }
 
-    /// Takes the value of one that was opened, and hands out its renewal. Whether its postconditions hold.
+    /// Takes the value of an opened resource, and hands out its renewal. Returns false if opening it or a postcondition failed.
     pub(super) async fn keep_opened<T: From<WalkAnswer<'a>> + 'a>(
         &mut self,
         answer: OpenAnswer<'a>,
@@ -140,7 +140,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Waits until one that is open has to be renewed, and does that.
+    /// Waits until an open resource must be renewed, and renews it.
     fn renewal(&self, at: usize) -> Option<impl Future<Output = RenewAnswer> + use<'a>> {
         let open = self.opened.get(at)?;
         let (subject, private, when) = (open.subject.clone(), open.private.clone(), open.renew_at?);

@@ -37,7 +37,7 @@ pub(crate) struct Stranded {
     pub(crate) deposed: Option<DeposedKey>,
     pub(crate) provider: AbsProviderConfig,
     pub(crate) key: Option<InstanceKey>,
-    /// Another object of the instance has to stay in the state.
+    /// Another object of the instance must stay in the state.
     pub(crate) beside_current: bool,
     pub(crate) missing: Missing,
 }

@@ -213,7 +213,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a name matches a segment without braces. Of the stars only the last one seen has to be tried again.
+/// Whether a name matches a segment without braces. The match backtracks only to the last star seen.
 fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();

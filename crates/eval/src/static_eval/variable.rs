@@ -1,4 +1,4 @@
-//! Values of variables in static contexts: from the outside for the root module, from the call for others.
+//! Values of variables in static contexts: from the inputs for the root module, from the call for other modules.
 
 use yuba_config::variable::Variable;
 use yuba_syntax::{Diagnostics, Span};
@@ -73,7 +73,7 @@ impl Statics<'_> {
         }
     }
 
-    /// Checks the rules of a variable as far as they are static: the others are checked when everything is evaluated.
+    /// Checks the static rules of a variable. The remaining rules are checked when everything is evaluated.
     fn check_rules(&self, module: ModuleId, variable: &Variable, value: &Value, span: Option<Span>) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let own = Some((variable.name.as_str(), value));

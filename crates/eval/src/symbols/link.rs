@@ -147,7 +147,7 @@ impl Linker {
         if pending_outputs || module.variables.values().any(Variable::is_pending) {
             let empty = Sources::new();
             let sources = files.sources().unwrap_or(&empty);
-            // The answers to questions about features and resources do not depend on variables and outputs.
+            // Features and resources do not depend on variables and outputs.
             let context = Arc::clone(module);
             let opted_in = context.feature_enabled(Feature::SymbolLibraries);
             let symbols = opted_in.then_some((&*context as &dyn ParseRefContext, &libraries));

@@ -28,7 +28,7 @@ pub(super) enum KeyUse {
     Certain,
     /// Instances of resources, which planning finds.
     Possible,
-    /// No resource uses the key, so it has to be right as soon as the called module has an instance.
+    /// No resource uses the key, so it must be valid as soon as the called module has an instance.
     ByModule,
 }
 

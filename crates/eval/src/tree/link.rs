@@ -36,7 +36,7 @@ pub struct Link<'a> {
     pub world: &'a dyn World,
     /// The name of the workspace.
     pub workspace: &'a str,
-    /// The directory the program was started in, where that is not the working directory.
+    /// The directory the process was started in, if it is not the working directory.
     pub original_dir: Option<&'a str>,
     /// Values for the variables of the root module.
     pub inputs: &'a Inputs,
@@ -66,10 +66,10 @@ impl<'a> Link<'a> {
 pub enum Purpose {
     /// To install modules: a directory that cannot be read is the user's error.
     Install,
-    /// To use what is installed: what cannot be found has to be installed first.
+    /// To use installed modules: missing modules must be installed first.
     Use,
-    /// To list existing modules: static contexts that cannot be evaluated are ignored, as far as the installed modules
-    /// answer the rest.
+    /// To list existing modules: a call that cannot be evaluated takes its source from the manifest, and errors in other
+    /// static contexts are ignored.
     Look,
 }
 
@@ -576,7 +576,7 @@ impl ModuleNode {
     }
 }
 
-/// The address by which a module is recorded as installed; modules that a test runs have others than they have in the tree.
+/// The address by which a module is recorded as installed. Modules that a test runs have another address in the tree.
 fn installed_path(prefix: Option<&ModulePath>, path: &ModulePath) -> ModulePath {
     match prefix {
         Some(prefix) => path.steps().iter().fold(prefix.clone(), |full, step| full.child(step.clone())),

@@ -26,7 +26,7 @@ pub struct Requirement {
     pub implied_by: Option<Span>,
 }
 
-/// Whether a block configures anything, so that it is not only a declaration that a configuration has to be passed.
+/// Whether a block configures anything. An empty block only declares that a configuration must be passed.
 pub(crate) fn configures(provider: &ProviderConfig) -> bool {
     let has_content = || provider.body.content(&BodySchema::default()).1.has_errors();
     provider.version.is_some() || provider.for_each.is_some() || has_content()

@@ -164,8 +164,8 @@ impl ConfigTree {
         self.node(resolved.module).module.providers.get(resolved.block.as_ref()?)
     }
 
-    /// The `for_each` of a provider configuration that has to be evaluated together with everything else, because it is not
-    /// static (feature `dynamic_provider_for_each`). The instances of others are in `provider_instances` of their module.
+    /// The `for_each` of a provider configuration that must be evaluated together with everything else, because it is not
+    /// static (feature `dynamic_provider_for_each`). The instances of static ones are in `provider_instances` of their module.
     pub fn dynamic_for_each<'c>(&self, module: ModuleId, provider: &'c ProviderConfig) -> Option<&'c Arc<Expr>> {
         let is_static = self.node(module).provider_instances.contains_key(&provider.key);
         provider.for_each.as_ref().filter(|_| !is_static)

@@ -56,7 +56,7 @@ static DYNAMIC: LazyLock<BodySchema> = LazyLock::new(|| BodySchema {
     blocks: vec![yuba_syntax::body::BlockSchema { kind: "dynamic".into(), labels: vec!["type".into()] }],
 });
 
-/// Answers where nothing is known.
+/// Evaluates every expression to an unknown value.
 struct Unknown;
 
 impl EvalExpr for Unknown {
@@ -94,7 +94,7 @@ fn check_references(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) 
     problems
 }
 
-/// Answers for a body whose references have been checked.
+/// Evaluates expressions of a body whose references have been checked.
 struct InScope<'s, 'a>(&'s ModuleScope<'a>);
 
 impl EvalExpr for InScope<'_, '_> {

@@ -30,9 +30,9 @@ pub(super) struct FirstHalf {
 
 /// A configuration that its provider validates.
 pub(super) enum Request {
-    /// The provider is a part of this program, and has answered.
+    /// The provider is built in, and has responded.
     Answered(Vec<Problem>),
-    /// A provider process answers.
+    /// A provider process responds to the request.
     Ask(ProviderSource, ConfigurationOf, Value),
 }
 
@@ -64,7 +64,7 @@ pub(super) fn check<'a>(evaluation: &'a Evaluation<'a>, module: ModuleId, resour
     FirstHalf { problems, request }
 }
 
-/// Checks the rest of a resource: with what was found so far, and the answer of its provider.
+/// Checks the rest of a resource: with the diagnostics found so far, and the response of its provider.
 pub(super) fn check_rest<'a>(
     evaluation: &'a Evaluation<'a>,
     module: ModuleId,
@@ -348,7 +348,7 @@ pub(super) fn check_provider(
     halves
 }
 
-/// Adds the answer of the provider; what is already known of another instance is not repeated.
+/// Adds the response of the provider. Problems that another instance has already reported are not repeated.
 pub(super) fn extend_with_provider(
     problems: &mut Diagnostics,
     half: ProviderHalf,

@@ -67,7 +67,7 @@ fn eval(scope: &ModuleScope<'_>, expr: &Expr, resolved: &Resolved) -> (Value, Di
     (value, problems)
 }
 
-/// Both expressions of a rule that has both; others were reported when they were decoded.
+/// Both expressions of a rule that has both. Decoding has reported incomplete rules.
 pub(crate) fn parts(rule: &CheckRule) -> Option<(&Arc<Expr>, &Arc<Expr>)> {
     Some((rule.condition.as_ref()?, rule.message.as_ref()?))
 }
@@ -101,7 +101,7 @@ pub(crate) fn explained(scope: &ModuleScope<'_>, condition: &Expr, problem: Diag
     problem
 }
 
-/// Both sides of a comparison that does not hold, unless one must not be shown.
+/// Both sides of an equality that is false, unless one side must not be shown.
 fn difference(condition: &Expr, resolved: &Resolved, scope: &ModuleScope<'_>) -> Option<(EcoString, EcoString)> {
     let ExprKind::Binary(binary) = &condition.kind else { return None };
     if binary.op != BinaryOp::Equal {
@@ -204,7 +204,7 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
     }
 }
 
-/// Whether a condition holds, if that is known.
+/// Whether a condition passes, if that is known.
 pub(crate) fn holds_known(value: &Value, code: &'static Code, span: Span) -> Result<Option<bool>, Diagnostics> {
     let (value, _) = value.unmark_deep();
     if !value.is_known() {

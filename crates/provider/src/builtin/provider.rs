@@ -1,4 +1,4 @@
-//! The built-in provider behind the same door as all others.
+//! The built-in provider behind the same interface as all other providers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -20,7 +20,7 @@ use crate::diagnostics;
 use crate::problem::Problem;
 use crate::schema::ProviderSchema;
 
-/// Makes ids for new objects, each unlike all others.
+/// Makes unique ids for new objects.
 pub type IdSource = Arc<dyn Fn() -> EcoString + Send + Sync>;
 
 /// Makes an evaluator of expressions that refer to nothing and call nothing.
@@ -93,7 +93,7 @@ fn no_such<T>(what: &str, kind: &str) -> Outcome<T> {
     Outcome::failed(Problem::nowhere(diagnostics::builtin_type_unknown(what, kind)))
 }
 
-/// An answer about a managed resource, of which there is one type.
+/// A response about a managed resource. `terraform_data` is the only type.
 fn managed<'a, T: Send + 'a>(kind: &str, answer: impl FnOnce() -> Outcome<T>) -> Answer<'a, Outcome<T>> {
     ready(if kind == "terraform_data" { answer() } else { no_such("resource type", kind) })
 }

@@ -33,7 +33,7 @@ impl Fake {
         self.region.get().cloned().unwrap_or_default()
     }
 
-    /// Begins a request, waits if it is to be slow, and answers.
+    /// Begins a request, waits if its fault delays it, and responds.
     fn answer<'a, T: Send + 'a>(
         &'a self,
         verb: &'a str,

@@ -209,7 +209,7 @@ fn value(planned: &Value, actual: &Value, report: &mut Report) {
     }
 }
 
-/// Elements of sets have no name: each has to have one on the other side that it is compatible with.
+/// Elements of sets have no name: each must be compatible with an element on the other side.
 ///
 /// Equal elements are found first, by fingerprint. Of what is left only those are compared that agree in the attributes
 /// that are known in all planned elements.

@@ -18,7 +18,7 @@ pub(super) struct Generator {
 impl Generator {
     /// Of a seed, for something with a name.
     pub(super) fn new(seed: u64, name: &str) -> Generator {
-        // FNV-1a: the values of a test must not change with the version of the program.
+        // FNV-1a: the values of a test must not change with the version of Yuba.
         let state = name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });

@@ -1,7 +1,7 @@
 //! Completion in the console: names, attributes and keys at the cursor.
 //!
-//! The text before the cursor ends with a partial name. What stands before its last dot or bracket is evaluated like any other input, and
-//! its members are the candidates, so completion knows the same as evaluation. Members of sensitive values are not offered.
+//! The text before the cursor ends with a partial name. The expression before its last dot or bracket is evaluated like any other input,
+//! and its members are the candidates, so completion knows the same as evaluation. Members of sensitive values are not offered.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ impl ConsoleSession {
         (before.len() - partial.len(), matching(names, partial))
     }
 
-    /// What an expression can begin with.
+    /// Names that an expression can begin with.
     fn first_names(&self, partial: &str) -> BTreeSet<String> {
         let plain = partial.strip_prefix("core::").unwrap_or(partial);
         let namespace = &partial[..partial.len() - plain.len()];
@@ -57,7 +57,7 @@ impl ConsoleSession {
         names
     }
 
-    /// What can follow an expression and a dot.
+    /// Names that can follow an expression and a dot.
     fn members(&self, base: &str) -> BTreeSet<String> {
         if let Some((_, names)) = FIXED.iter().find(|(root, _)| *root == base) {
             return names.iter().map(|name| (*name).to_owned()).collect();

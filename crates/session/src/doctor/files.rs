@@ -1,4 +1,4 @@
-//! Files and directories: whether they exist, their permissions, and caches that others could write to.
+//! Files and directories: whether they exist, their permissions, and caches that other users could write to.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};

@@ -27,7 +27,7 @@ pub struct ProviderFacts {
 /// The package of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderInstall {
-    /// It is a part of the program.
+    /// It is built in and has no package.
     BuiltIn,
     /// It is installed and has the recorded checksum.
     Installed,

@@ -28,7 +28,7 @@ pub(super) fn start(encryption: Encryption, backends: Arc<Backends>) -> Terrafor
 /// A new random UUID.
 pub fn new_id() -> EcoString {
     let mut bytes = [0_u8; 16];
-    // Without randomness the counter has to do: ids are not secret.
+    // Ids are not secret: a failure of the random source is ignored.
     let _ = getrandom::fill(&mut bytes);
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;

@@ -197,7 +197,7 @@ impl InstalledProviders {
         problems
     }
 
-    /// Objects of a provider that another program installed from elsewhere belong to the provider of the same name in
+    /// Objects of a provider that another tool installed from another source belong to the provider of the same name in
     /// the configuration: where the configuration does not name the other source, no other provider could manage them.
     pub fn adopt(&self, tree: &ConfigTree, state: &mut State) {
         let needed: BTreeSet<ProviderSource> = tree.requirements().into_keys().collect();

@@ -1,4 +1,4 @@
-//! Arguments of blocks by name, as the programs behind them want them.
+//! Arguments of provisioner and connection blocks by name, as strings, flags, lists and maps.
 
 use ecow::EcoString;
 use yuba_value::Value;

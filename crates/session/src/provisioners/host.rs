@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::connection::SshAgent;
 use crate::project::Project;
 
-/// Directories and programs of the machine that provisioners run on.
+/// Directories and tools of the machine that provisioners run on.
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     /// The working directory.
@@ -50,7 +50,7 @@ impl Host {
         &self.temporary
     }
 
-    /// The directories in which programs are looked for.
+    /// The directories in which executables are looked up.
     pub(super) fn search_path(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let separator = if cfg!(windows) { ';' } else { ':' };
         self.search_path.split(separator).map(PathBuf::from)

@@ -1,4 +1,4 @@
-//! Output of programs, cut into lines as it comes.
+//! Output of processes, cut into lines as it arrives.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Processes that say something and may have to be ended.
+//! Processes that write output and may need to be stopped.
 
 use std::io::{self, PipeReader, Read as _};
 use std::process::{Child, Command, ExitStatus, Stdio};

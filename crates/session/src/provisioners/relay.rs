@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use ecow::{EcoString, eco_format};
 use yuba_engine::Provisioned;
 
-/// Maximum number of queued texts; then the thread waits, and with it the program it reads from.
+/// Maximum number of queued strings; a full queue blocks the thread, and with it the process it reads from.
 const QUEUE: usize = 1024;
 
 #[derive(Default)]

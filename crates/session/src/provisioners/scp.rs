@@ -1,7 +1,7 @@
 //! Files to another machine, in the words that `scp -t` understands there.
 //!
 //! `C<mode> <size> <name>` announces a file, whose bytes and a zero follow; `D<mode> 0 <name>` enters a directory and `E`
-//! leaves it. The other side answers with a zero, or with another byte and a line with the error.
+//! leaves it. The other side responds with a zero, or with another byte and a line with the error.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read, Write};

@@ -1,4 +1,4 @@
-//! Connections over SSH, made by the programs of OpenSSH.
+//! Connections over SSH, made by the tools of OpenSSH.
 //!
 //! One `ssh` connects and stays in the background (ControlMaster); commands and files go through it, each as an `ssh` that
 //! only passes bytes. Keys and passwords are in files only while it connects. Should we be killed, it ends itself soon.

@@ -1,4 +1,4 @@
-//! What happened to one object of a state, from its stored versions.
+//! Changes of one object of a state, from its stored versions.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use yuba_backend::{ObjectVersion, StateCommit};
 /// A change of an object in the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectChange {
-    /// What has changed.
+    /// Kind of the change.
     pub kind: ChangeKind,
     /// The key of a deposed object.
     pub deposed: Option<String>,

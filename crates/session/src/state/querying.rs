@@ -62,7 +62,7 @@ struct Column {
     expr: Expr,
 }
 
-/// What happens where an expression cannot be evaluated for an object.
+/// Effect of an expression that cannot be evaluated for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unevaluated {
     /// It does not match; a column is null.
@@ -123,7 +123,7 @@ impl Query {
         if columns.is_empty() {
             return Err(diagnostics::no_columns().into());
         }
-        // The order does not change the result: a term that is false decides, whatever the others are.
+        // The order does not change the result: a false term decides, regardless of the remaining terms.
         terms.sort_by_key(|term: &Term| term.reads_values);
         Ok(Query { terms, columns, sources })
     }

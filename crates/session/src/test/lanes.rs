@@ -31,7 +31,7 @@ pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut
     let register = Register::new(request.project.root());
     let names = &suite.selected;
     let alone: Vec<bool> = names.iter().map(|name| request.parallel <= 1 || !shares_nothing(suite, name)).collect();
-    // Those that others could see, in order, in one lane; the others wherever there is room.
+    // Files that share resources run in order in one lane; all remaining files run in any free lane.
     let together: VecDeque<usize> = (0..names.len()).filter(|at| !alone[*at]).collect();
     let one_by_one: VecDeque<usize> = (0..names.len()).filter(|at| alone[*at]).collect();
     let lanes = request.parallel.max(1).min(together.len());
