@@ -254,7 +254,7 @@ fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
     }
 }
 
-/// Runs one case. A difference counts if every run shows one, or if Yuba answers differently from run to run.
+/// Runs one case. A difference counts if every run shows one, or if Yuba's results differ from run to run.
 fn case(
     settings: &Settings,
     tools: [&Tool; 2],

@@ -56,7 +56,7 @@ fn check_recipes(recipes: &BTreeMap<String, Recipe>, exists: impl Fn(&str) -> bo
 }
 
 /// By subject, all paths in backticks of the section, in its list and elsewhere. `NEW` stands before files that the recipe creates;
-/// their directory has to exist. Paths of directories are breaches: they hide the number of files.
+/// their directory must exist. Paths of directories are breaches: they hide the number of files.
 fn recipes(text: &str, breaches: &mut Vec<String>) -> BTreeMap<String, Recipe> {
     let mut recipes: BTreeMap<String, Recipe> = BTreeMap::new();
     let mut current = None;

@@ -115,7 +115,7 @@ fn install(row: &Row, place: &Place) -> Result<(), String> {
     fs::write(record, row.version).map_err(|error| error.to_string())
 }
 
-/// Installs a package of Debian, only if its program is missing.
+/// Installs a package of Debian, only if its executable is missing.
 fn install_package(row: &Row, package: &str) -> Result<(), String> {
     if let Some(path) = find(row.program) {
         println!("{}: already installed as {}", row.name, path.display());
@@ -156,7 +156,7 @@ fn install_by_npm(row: &Row, package: &str, place: &Place) -> Result<(), String>
     link(row, &format!("../{}/node_modules/.bin/{}", row.name, row.program), place)
 }
 
-/// Links a program into `bin`, relative so that the directory can be moved into a cache and back.
+/// Links an executable into `bin`, relative so that the directory can be moved into a cache and back.
 fn link(row: &Row, target: &str, place: &Place) -> Result<(), String> {
     let program = place.program(row);
     let _ = fs::remove_file(&program);
@@ -176,7 +176,7 @@ pub(crate) fn successful(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// A program on the PATH, or in the directories of PostgreSQL that Debian leaves out of it.
+/// An executable on the PATH, or in the directories of PostgreSQL that Debian leaves out of it.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut directories: Vec<PathBuf> = std::env::split_paths(&path).collect();

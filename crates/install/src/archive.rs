@@ -450,7 +450,7 @@ impl Unpacker<'_> {
             return Err(ArchiveError::Malformed("it is empty".to_owned()));
         }
         for (path, target) in &self.links {
-            // What is a link depends on the file system: "L" can be "l".
+            // Whether a path is a link depends on the file system: "L" can be "l".
             let parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
             for parent in parents {
                 if self.root.join(parent).symlink_metadata().is_ok_and(|found| found.is_symlink()) {

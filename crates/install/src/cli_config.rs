@@ -38,7 +38,7 @@ pub struct CliConfig {
     pub hosts: BTreeMap<Hostname, Map<String, Json>>,
     /// Tokens of `credentials` blocks. Secret.
     pub credentials: BTreeMap<Hostname, HostCredentials>,
-    /// A program that knows credentials.
+    /// The credentials helper.
     pub credentials_helper: Option<CredentialsProgram>,
     /// Number of retries, if set.
     pub registry_retries: Option<u32>,

@@ -1,6 +1,6 @@
 //! The lock file `.terraform.lock.hcl`: which version of which provider is used, and how its packages are recognized.
 //!
-//! The file belongs to the program, so everything in it has to be written in its one normal form.
+//! The tool owns the file, so every value in it must be written in its one normal form.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -88,7 +88,7 @@ impl ProviderLock {
         hashes.dedup();
         ProviderLock { version, constraints, hashes }
     }
-    /// The hashes that this version of the program can check.
+    /// The hashes that this version of the tool can verify.
     pub fn checkable(&self) -> impl Iterator<Item = &EcoString> {
         self.hashes.iter().filter(|hash| hash.starts_with("h1:") || hash.starts_with("zh:"))
     }

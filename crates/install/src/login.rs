@@ -151,7 +151,7 @@ impl CodeFlow {
         Ok(CodeFlow { listener, oauth: oauth.clone(), callback, state: random_text()?, key: random_text()? })
     }
 
-    /// The page that the browser has to show.
+    /// The page that the browser must show.
     pub fn page(&self) -> Url {
         let mut page = self.oauth.authorization.clone();
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(self.key.as_bytes()));
@@ -234,7 +234,7 @@ impl CodeFlow {
     }
 }
 
-/// The token in the answer of a host: in JSON, or as older hosts write it, like the arguments of a URL.
+/// The token in the response of a host: in JSON, or encoded like the arguments of a URL, as older hosts write it.
 fn token_in(response: &Response) -> Result<Option<String>, String> {
     if matches!(response.media_type().as_deref(), Some("application/x-www-form-urlencoded" | "text/plain")) {
         let url = Url::parse(&format!("form:?{}", String::from_utf8_lossy(&response.body)));

@@ -2,8 +2,8 @@
 //! messages at a time where there are two.
 //!
 //! Sums are most of what `init` costs with packages that are on this machine already. There are no threads of its own here:
-//! one that asks works, on its own message and on those of others, until it has what it asked for. Another one joins in when
-//! there is enough for two.
+//! a thread that requests a sum works, on its own message and on those of other threads, until it has its sum. Another thread
+//! joins in when there is enough work for two.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -54,8 +54,8 @@ pub(crate) fn sum(message: Message) -> io::Result<[u8; 32]> {
     Seat::take().sum(message)
 }
 
-/// A seat for one who will ask for a sum soon: others that have something to sum up wait, so that they can do it together.
-/// There should be nothing but work between taking it and asking.
+/// A seat for a thread that will request a sum soon: other threads with messages wait, so that all messages are summed together.
+/// There should be nothing but work between taking the seat and requesting the sum.
 pub(crate) struct Seat<'a>(Option<&'a Desk>);
 
 impl Seat<'static> {
@@ -204,7 +204,7 @@ impl Desk {
                 self.work(ticket);
                 open = self.lock();
                 open.working -= 1;
-                // Others go on with what was left.
+                // Other threads continue with the remaining messages.
                 self.changed.notify_all();
             } else {
                 open = self.changed.wait(open).unwrap_or_else(PoisonError::into_inner);

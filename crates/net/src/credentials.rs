@@ -1,4 +1,4 @@
-//! Tokens of hosts: from environment variables, CLI configuration files and a helper program, and the file in which `login`
+//! Tokens of hosts: from environment variables, CLI configuration files and a credentials helper, and the file in which `login`
 //! stores them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -26,10 +26,10 @@ impl fmt::Debug for HostCredentials {
     }
 }
 
-/// A `credentials_helper` block: a program that stores credentials.
+/// A `credentials_helper` block: an executable that stores credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialsProgram {
-    /// The name of the program after `terraform-credentials-`.
+    /// The name of the executable after `terraform-credentials-`.
     pub kind: EcoString,
     /// Arguments before the verb and the host.
     pub args: Vec<String>,
@@ -40,9 +40,9 @@ pub struct CredentialsProgram {
 pub struct CredentialSources {
     /// The `credentials` blocks.
     pub configured: BTreeMap<Hostname, HostCredentials>,
-    /// The helper program.
+    /// The credentials helper.
     pub helper: Option<CredentialsProgram>,
-    /// Directories whose `plugins` contain helper programs.
+    /// Directories whose `plugins` contain credentials helpers.
     pub data_dirs: Vec<PathBuf>,
     /// The file in which `login` stores tokens.
     pub file: Option<PathBuf>,
@@ -100,7 +100,7 @@ impl Credentials {
         }
     }
 
-    /// The token for a host. A helper program that fails knows none.
+    /// The token for a host. None if the credentials helper fails.
     pub fn token(&self, host: &Hostname) -> Option<Secret> {
         if let Some(token) = ascii_name(host.as_str()).and_then(|name| self.from_environment.get(&name)) {
             return Some(token.clone());

@@ -132,7 +132,7 @@ impl Services {
     }
 }
 
-/// Reads what a host has to say.
+/// Reads the services of a host from its response.
 fn document(name: &Hostname, response: &Response) -> Result<Map<String, Json>, ServiceError> {
     if response.status == 404 {
         return Ok(Map::new());

@@ -96,12 +96,12 @@ impl Environment {
         (own::is_own(&all) && (!cache.exists() || own::is_own(&cache))).then_some(cache)
     }
 
-    /// The user's directory for caches of all programs.
+    /// The user's directory for caches of all tools.
     pub fn cache_home(&self) -> Option<PathBuf> {
         self.user_directory("XDG_CACHE_HOME", ".cache")
     }
 
-    /// The user's directory for data that programs write for themselves, such as histories.
+    /// The user's directory for data that tools store for themselves, such as histories.
     pub fn state_home(&self) -> Option<PathBuf> {
         self.user_directory("XDG_STATE_HOME", ".local/state")
     }
@@ -156,7 +156,7 @@ mod own {
         builder.create(dir)
     }
 
-    /// Whether a directory belongs to this user and others cannot write to it.
+    /// Whether a directory belongs to this user and other users cannot write to it.
     #[cfg(unix)]
     pub(super) fn is_own(dir: &Path) -> bool {
         use std::os::unix::fs::MetadataExt as _;

@@ -357,7 +357,7 @@ impl HttpClient {
         }))
     }
 
-    /// A client that [`HttpClient::interrupt`] of this one does not stop: a state has to be saved and a lock released also
+    /// A client that [`HttpClient::interrupt`] of this one does not stop: a state must be saved and a lock released also
     /// after an interrupt. It shares threads with this one.
     #[must_use]
     pub fn uninterrupted(&self) -> HttpClient {

@@ -64,7 +64,7 @@ pub enum Verification {
     /// It is.
     #[default]
     Full,
-    /// A listed authority has to have signed it, and it may belong to another host.
+    /// A listed authority must have signed it, and it may belong to another host.
     Authority,
     /// Any certificate is accepted, because the user asked for it.
     Skipped,

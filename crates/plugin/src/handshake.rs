@@ -7,7 +7,7 @@ use ecow::{EcoString, eco_format};
 use crate::settings::Address;
 use crate::wire::Protocol;
 
-/// Shows a program that it was not started by a person.
+/// Shows a provider process that a person did not start it.
 pub(crate) const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
@@ -84,7 +84,7 @@ pub(crate) fn read(line: &str) -> Result<Handshake, HandshakeError> {
     Ok(Handshake { protocol, address, certificate })
 }
 
-/// At most 120 characters of the output of another program.
+/// At most 120 characters of the output of another process.
 fn shortened(text: &str) -> &str {
     text.char_indices().nth(120).map_or(text, |(at, _)| text.get(..at).unwrap_or(text))
 }

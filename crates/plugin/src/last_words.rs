@@ -53,7 +53,7 @@ impl LastWords {
     }
 }
 
-/// Whether a line is the first of a panic of a Go program, or of what such a program says when a signal ends it.
+/// Whether a line is the first of a panic of a Go process, or of the output of a Go process that a signal ends.
 pub(crate) fn is_panic(line: &str) -> bool {
     let signal = || line.strip_prefix("SIG").and_then(|rest| rest.split_once(": "));
     line.starts_with("panic: ")

@@ -1,7 +1,7 @@
 //! Provider processes: launched, greeted over mutual TLS and spoken to in protocol 5 and 6, each behind the trait
 //! `Provider`.
 //!
-//! [`Plugins`] is all that others need: it answers what a provider has (from a cache on disk if it can) and starts
+//! [`Plugins`] is all that other crates need: it returns the schema of a provider (from a cache on disk if it can) and starts
 //! providers. A started provider is a process of its own; [`Plugins::shutdown`] ends them all.
 //!
 //! ```no_run
@@ -16,7 +16,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Invariant: no process that was started here outlives this program.
+//! Invariant: no process that was started here outlives Yuba.
 
 mod connection;
 mod diagnostics;

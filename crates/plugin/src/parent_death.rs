@@ -3,7 +3,7 @@
 use std::process::Command;
 
 /// Has the process that is going to be started killed when the thread that starts it has ended. That must be a thread
-/// that lives as long as the program uses providers.
+/// that lives as long as Yuba uses providers.
 #[cfg(target_os = "linux")]
 #[allow(
     unsafe_code,

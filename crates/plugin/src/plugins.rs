@@ -1,4 +1,4 @@
-//! All provider processes of this program.
+//! All provider processes of this run.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ const WORKERS: usize = 1;
 /// until they exceed the time for starting.
 const MOST_WAITING: usize = 10;
 
-/// All provider processes of this program. Cheap to clone; when the last clone is gone, so are the processes.
+/// All provider processes of this run. Cheap to clone; when the last clone is gone, so are the processes.
 #[derive(Clone)]
 pub struct Plugins {
     shared: Arc<Owned>,
@@ -104,7 +104,7 @@ struct Slot {
 #[derive(Clone)]
 struct Known {
     schema: Arc<ProviderSchema>,
-    /// Every process has to be asked for its schemas before it works.
+    /// Every process must get a request for its schemas before all other requests.
     ask_first: bool,
     /// It comes from the cache: no process of this run has confirmed it yet.
     kept: bool,
@@ -353,7 +353,7 @@ impl Shared {
         connection
     }
 
-    /// Remembers a process, from its first moment, so that it ends with the others.
+    /// Records a process, from its first moment, so that it ends with the other processes.
     fn watch_over(&self, process: &Arc<Process>) {
         let mut running = lock(&self.processes);
         running.processes.retain(|process| !process.is_over());

@@ -79,8 +79,8 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Starts it and waits until it says where it listens. Whatever happens, no process is left behind. `started` gets the
-    /// process as soon as it exists.
+    /// Starts it and waits until it reports its address. No failure leaves a process behind. `started` gets the process as soon
+    /// as it exists.
     pub(crate) async fn run(
         self,
         started: impl FnOnce(&Arc<Process>),
@@ -159,7 +159,7 @@ impl Launch<'_> {
     }
 }
 
-/// A program that was just written may be open for writing in a process that is being started at this moment.
+/// An executable that was just written may be open for writing in a process that is being started at this moment.
 async fn spawn(command: &mut Command) -> io::Result<Child> {
     let (tries, pause) = BUSY;
     for _ in 0..tries {
@@ -173,7 +173,7 @@ async fn spawn(command: &mut Command) -> io::Result<Child> {
 
 impl Process {
     /// The first line, which it says how it can be reached with. None if it has ended or closed its standard output before:
-    /// others that it has started may hold that open.
+    /// processes that it has started may hold that open.
     async fn greeting(&self, mut line: oneshot::Receiver<String>) -> Option<String> {
         tokio::select! {
             greeting = &mut line => greeting.ok(),
@@ -243,7 +243,7 @@ async fn keep(
         Err(status) => status,
         Ok(Some(Order::Stop(client))) => {
             let graceful = async {
-                // That it answers is not certain: it may be gone before.
+                // The call can fail: the process may have ended before.
                 let _ = client.call::<wire::Shutdown>(wire::Empty {}).await;
                 child.wait().await
             };

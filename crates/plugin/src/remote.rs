@@ -33,7 +33,7 @@ pub(crate) type Opening = Shared<BoxFuture<'static, Result<Arc<Connection>, Arc<
 /// A provider in another process.
 pub(crate) struct Remote(Arc<Served>);
 
-/// All that a call has to know.
+/// Data that every call needs.
 struct Served {
     who: ProviderSource,
     schema: Arc<ProviderSchema>,
@@ -53,7 +53,7 @@ impl Remote {
         Remote(Arc::new(Served { who, schema, language_level, opening, runtime }))
     }
 
-    /// Has the work done on the runtime. A problem that ends it becomes the answer.
+    /// Runs the work on the runtime. A problem that ends it becomes the result.
     fn ask<T, F>(&self, work: impl FnOnce(Arc<Served>, Arc<Connection>) -> F + Send + 'static) -> Answer<'static, T>
     where
         T: FromProblem + Send + 'static,
@@ -97,7 +97,7 @@ impl Remote {
     }
 }
 
-/// An answer that is nothing but a problem.
+/// A result that consists of a problem alone.
 trait FromProblem {
     fn from_problem(problem: Box<Problem>) -> Self;
 }

@@ -70,7 +70,7 @@ impl PartialEq for Types {
 }
 
 impl Described {
-    /// From the answers of a provider.
+    /// From the responses of a provider.
     pub(crate) fn new(
         protocol: Protocol,
         response: wire::SchemaResponse,

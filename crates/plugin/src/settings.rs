@@ -49,9 +49,9 @@ impl Settings {
 /// Source of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Supply {
-    /// A program to start.
+    /// An executable to start.
     Package {
-        /// The program.
+        /// The executable.
         executable: PathBuf,
         /// The hash of its package, such as `h1:...`: the key of cached schemas. Without it they are not cached.
         hash: Option<EcoString>,

@@ -1,8 +1,8 @@
 //! Mutual TLS: a certificate of our own for one run, and the rule that the other side must show exactly the certificate
 //! of its handshake.
 //!
-//! Certificates of Go programs are self-signed authorities used as leaves, which no ordinary verification accepts; that
-//! the very bytes are those of the handshake, and that the other side holds the key, is what has to be known.
+//! Certificates of Go processes are self-signed authorities used as leaves, which no ordinary verification accepts. The
+//! verification here requires the very bytes of the handshake, and that the other side holds the key.
 
 use std::sync::Arc;
 

@@ -61,7 +61,7 @@ impl Call for Shutdown {
     }
 }
 
-/// Follows what the process writes to its standard streams after the handshake: answers with a stream of
+/// Follows the standard streams of the process after the handshake: the response is a stream of
 /// [`StdioData`]. Part of every plugin.
 pub const STREAM_STDIO: &str = "/plugin.GRPCStdio/StreamStdio";
 

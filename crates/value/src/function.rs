@@ -7,7 +7,7 @@ use ecow::EcoString;
 
 use crate::{Marks, Path, Type, Value, convert};
 
-/// A text about a function: part of the program, or what a provider said.
+/// A text about a function: a literal of the sources, or a text from a provider.
 pub type Text = Cow<'static, str>;
 
 /// The interface of a function: one row of the table that evaluation, completion and `metadata functions` share.
@@ -109,7 +109,7 @@ impl Param {
 /// The text of a [`FunctionError`], by what it can contain. The dispatcher shows a private one only where no argument is marked.
 #[derive(Clone, Debug)]
 pub enum Reason {
-    /// Part of the program.
+    /// A literal of the sources.
     Fixed(&'static str),
     /// Composed of types, positions, counts and limits, or of values that were redacted one by one.
     Open(EcoString),
@@ -219,7 +219,7 @@ impl fmt::Display for FunctionError {
 }
 impl std::error::Error for FunctionError {}
 
-/// The answer of a function.
+/// The result of a function.
 pub type Result<T = Value> = std::result::Result<T, FunctionError>;
 
 /// Computes the type of the result from the arguments (which may be unknown here, whatever the parameters say).
@@ -333,7 +333,7 @@ fn dispatch(
             marks = marks.union(&found);
         }
         if untyped {
-            // After an argument of unknown type the others only give their marks.
+            // After an argument of unknown type, further arguments only add their marks.
             continue;
         }
         let value = &args[index];

@@ -54,7 +54,7 @@ pub fn all() -> Vec<Function> {
     table
 }
 
-/// Calls by name and their answers as text: one line per call.
+/// Calls by name and their results as text: one line per call.
 #[cfg(test)]
 mod testing {
     use std::fmt::Write;

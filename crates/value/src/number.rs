@@ -4,7 +4,7 @@
 //! the last digit: a literal has 512 bits of precision, a machine integer 64, a machine float 53, and the result of an
 //! operation has the larger precision of its operands. There are infinities and a negative zero, but no not-a-number.
 //!
-//! Whole numbers that fit in 64 bits, which is nearly all of them, are stored inline; all others are a shared big
+//! Whole numbers that fit in 64 bits, which is nearly all of them, are stored inline; all other numbers are a shared big
 //! integer with a binary exponent.
 //!
 //! Not here: magnitudes beyond about `10^±315000`. Where Go would go on up to `10^±646000000`, arithmetic overflows to

@@ -55,7 +55,7 @@ impl fmt::Display for OpError {
 }
 impl std::error::Error for OpError {}
 
-/// The answer of an operation that can fail.
+/// The result of an operation that can fail.
 pub type OpResult<T = Value> = std::result::Result<T, OpError>;
 
 /// Nodes without marks, and the marks of all of them together.
@@ -63,7 +63,7 @@ fn unmark2(a: &Value, b: &Value) -> Marks {
     a.marks().union(b.marks())
 }
 
-/// Checks that the operands are of a type (or of unknown type) and not null. The answer: whether all are known.
+/// Checks that the operands are of a type (or of unknown type) and not null. Returns whether all are known.
 fn check(operands: &[&Value], ty: &Type, wanted: &'static str) -> OpResult<bool> {
     let mut known = true;
     for (operand, value) in operands.iter().enumerate() {

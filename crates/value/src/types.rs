@@ -189,7 +189,7 @@ impl Type {
         let mut guard = INTERNER.lock().unwrap_or_else(PoisonError::into_inner);
         let Interner { table, sweep_at } = &mut *guard;
         // An upgraded node lives until the lock is released: dropping the last reference to it in here could drop
-        // nested types, which never take the lock, so order does not matter; it only makes the answer stable.
+        // nested types, which never take the lock, so order does not matter; it only makes the result stable.
         let mut found = None;
         table.find(hash, |(h, weak)| {
             *h == hash

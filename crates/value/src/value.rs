@@ -217,7 +217,7 @@ impl Value {
         Repr::Compound(Arc::new(Compound { ty, items: Items::Map(items.into()), has_unknown, has_marks })).into()
     }
     /// A list whose element type is found from its elements: all have the same type, except that a null or an unknown
-    /// of no particular type takes the type of the others. `None` if the types differ, or if there are no elements.
+    /// of no particular type takes the type of the other elements. `None` if the types differ, or if there are no elements.
     pub fn list_of(items: Vec<Value>) -> Option<Value> {
         let element = common_type(items.iter())?;
         let items = items.into_iter().map(|v| v.retyped(&element)).collect();
@@ -385,7 +385,7 @@ impl Value {
     pub fn ignoring_marks(&self) -> &Plain {
         &self.plain
     }
-    /// The value with every node's own marks replaced by what `edit` answers for them.
+    /// The value with every node's own marks replaced by the result of `edit` for them.
     #[must_use]
     pub fn map_marks_deep(&self, edit: &mut dyn FnMut(&Marks) -> Marks) -> Value {
         if self.is_deeply_unmarked() {
@@ -497,7 +497,7 @@ impl Plain {
             }
         }
     }
-    /// The same node with each direct child replaced. The answers must be of the same type as what they replace.
+    /// The same node with each direct child replaced. The new children must have the types of those that they replace.
     pub fn map_children(&self, edit: &mut dyn FnMut(&Value) -> Value) -> Plain {
         let Some(c) = self.compound() else { return self.clone() };
         let value = match &c.items {

@@ -171,7 +171,7 @@ pub fn text(rows: &[CodeRow], look: Look) -> String {
     out
 }
 
-/// Codes for programs.
+/// Codes for tools.
 pub fn json(rows: &[CodeRow]) -> JsonValue {
     let codes = rows.iter().map(|row| {
         JsonValue::object([

@@ -233,7 +233,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     text.replace("\r\n", "\n").chars().map(|c| if is_bad(c) { picture(c) } else { c }).collect::<String>().into()
 }
 
-/// The same for text that has to stay on one line.
+/// The same for text that must stay on one line.
 pub(crate) fn visible_in_line(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_control(c) && c != '\t';
     if !text.contains(is_bad) {

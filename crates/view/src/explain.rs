@@ -1,7 +1,7 @@
 //! Why an object of a configuration, a plan or a state is as it is.
 //!
 //! [`explain`] makes an [`Explanation`] from a configuration with its references, a state and possibly a plan: plain data, with
-//! locations, and without secrets. [`text`] renders it for people, [`json`] for programs.
+//! locations, and without secrets. [`text`] renders it for people, [`json`] for tools.
 //!
 //! Secrets are left out when the data is made. A value is hidden where it is marked as sensitive or ephemeral, where the schema of its
 //! resource type says so, and along the whole chain of references from such an attribute. Expressions on such a chain are shown

@@ -1,4 +1,4 @@
-//! Facts in sections: aligned text for people, one JSON object for programs.
+//! Facts in sections: aligned text for people, one JSON object for tools.
 
 use std::fmt::Write as _;
 

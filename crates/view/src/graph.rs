@@ -164,7 +164,7 @@ pub(crate) fn reduce(edges: &mut [Vec<u32>]) {
     let mut work = Vec::new();
     for at in 0..edges.len() {
         let mut to = std::mem::take(&mut edges[at]);
-        // Vertices far from the end come first: only from there others can be reached.
+        // Vertices far from the end come first: only from there other vertices can be reached.
         to.sort_by_key(|to| std::cmp::Reverse(ranks[*to as usize]));
         let lowest = to.last().map_or(0, |to| ranks[*to as usize]);
         to.retain(|to| {

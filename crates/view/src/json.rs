@@ -1,4 +1,4 @@
-//! JSON text as Go programs write it, members in the order they were given.
+//! JSON text as Go tools write it, members in the order they were given.
 
 use std::fmt::Write as _;
 

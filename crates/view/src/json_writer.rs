@@ -62,7 +62,7 @@ impl<'o> Members<'o> {
     pub(crate) fn raw(&mut self, name: &str, value: &str) {
         self.key(name).push_str(value);
     }
-    /// A member that is taken back if `write` answers no.
+    /// A member that is removed again if `write` returns false.
     pub(crate) fn if_written(&mut self, name: &str, write: impl FnOnce(&mut String) -> bool) {
         let (length, empty) = (self.out.len(), self.empty);
         if !write(self.key(name)) {
@@ -96,7 +96,7 @@ pub(crate) fn text(out: &mut String, value: &str) {
     write_string(out, value, Escape::Html);
 }
 
-/// An array, without the items for which `write` answers no.
+/// An array, without the items for which `write` returns false.
 pub(crate) fn list<T>(
     out: &mut String,
     items: impl IntoIterator<Item = T>,

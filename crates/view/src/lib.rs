@@ -1,4 +1,4 @@
-//! Data to look at: diagnostics, values, plans, states and configurations as text for people and as JSON for programs.
+//! Data to look at: diagnostics, values, plans, states and configurations as text for people and as JSON for tools.
 //!
 //! Called by `cli` with data that other crates made. Everything is a function from data to text; widths and colours
 //! are arguments.

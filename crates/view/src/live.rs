@@ -1,7 +1,7 @@
 //! The live display at the end of a terminal: running operations, counts, and the time that is probably left.
 //!
-//! [`Operations`] is fed with events and the time since the start of the run, and answers with the lines of a frame. [`LiveBlock`] answers
-//! with the control sequences that replace one frame by the next. Both are pure: the caller owns the clock and the terminal.
+//! [`Operations`] gets events and the time since the start of the run, and returns the lines of a frame. [`LiveBlock`] returns
+//! the control sequences that replace one frame by the next. Both are pure: the caller owns the clock and the terminal.
 
 mod past;
 

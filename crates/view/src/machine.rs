@@ -1,6 +1,6 @@
-//! Messages for programs during plan and apply: one line of JSON for each event.
+//! Messages for tools during plan and apply: one line of JSON for each event.
 //!
-//! Every function answers whole lines with their line ends, none where there is nothing to say.
+//! Every function returns whole lines with their line ends, and no line where there is nothing to report.
 
 mod words;
 

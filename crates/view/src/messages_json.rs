@@ -31,7 +31,7 @@ pub fn line(level: MessageLevel, message: &str, timestamp: &str, members: Vec<(&
     let mut all = vec![
         ("@level", JsonValue::from(level)),
         ("@message", JsonValue::from(message)),
-        // Programs that read these messages look for this name.
+        // Tools that read these messages look for this name.
         ("@module", JsonValue::from("tofu.ui")),
         ("@timestamp", JsonValue::from(timestamp)),
     ];

@@ -12,7 +12,7 @@ struct Node<T> {
     children: Vec<usize>,
 }
 
-/// Module instances with what is in them: the root, and all that lie between it and others that hold something.
+/// Module instances with their resources: the root, those with resources, and all between them and the root.
 pub(crate) struct ModuleTree<T> {
     nodes: Vec<Node<T>>,
     /// By the node above and the last step.

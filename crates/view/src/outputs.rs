@@ -42,6 +42,6 @@ pub fn section(outputs: &BTreeMap<EcoString, Output>, look: Look) -> String {
         return String::new();
     }
     let lines = if look.show_sensitive { render_sensitive(outputs) } else { render(outputs) };
-    // Control sequences stand on the lines around it: programs find the line by its beginning and end, as OpenTofu's.
+    // Control sequences stand on the lines around it: tools find the line by its beginning and end, as OpenTofu's.
     format!("{}\n{lines}", Paint::new(look.style).bold_in(GREEN, "\nOutputs:\n"))
 }

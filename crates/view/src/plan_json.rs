@@ -70,7 +70,7 @@ fn prior_state(plan: &Plan, tree: &ConfigTree) -> State {
     state
 }
 
-/// Values of variables of the root module: those given, and defaults of the others. Answers whether there are any.
+/// Values of variables of the root module: those given, and defaults of the other variables. Returns whether there are any.
 fn variables(out: &mut String, plan: &Plan, tree: &ConfigTree) -> bool {
     let declared = tree.root().module.variables.iter();
     let defaults = declared.filter_map(|(name, variable)| Some((name, variable.default.as_ref()?)));

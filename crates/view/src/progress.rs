@@ -55,7 +55,7 @@ pub fn refreshed(count: usize, seconds: u64, style: Style) -> String {
 pub fn tests(runs: (usize, usize), files: usize, left: &[String], since: std::time::Duration) -> String {
     let (done, total) = runs;
     let seconds = since.as_secs();
-    // The first runs say little about the others.
+    // The first runs say little about the remaining runs.
     let rest = || seconds.checked_mul(total.saturating_sub(done) as u64)?.checked_div(done as u64);
     let rest = rest().filter(|rest| *rest > 1 && done >= 3);
     let of_files = format!("{} of {files} files", files - left.len());
@@ -202,7 +202,7 @@ pub fn destroyed(counts: &SummaryCounts, style: Style) -> String {
 }
 
 fn summary(text: &str, style: Style) -> String {
-    // Control sequences stand on the lines around it: programs find the line by its beginning and end, as OpenTofu's.
+    // Control sequences stand on the lines around it: tools find the line by its beginning and end, as OpenTofu's.
     Paint::new(style).bold_in(crate::paint::GREEN, &format!("\n{text}\n")).into_owned()
 }
 

@@ -44,9 +44,9 @@ pub const UNKNOWN: &str = "(known after apply)";
 /// A plan or a state without secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// What the report is about.
+    /// Subject of the report.
     pub subject: ReportSubject,
-    /// Program and version that made the report.
+    /// Tool and version that created the report.
     pub tool: EcoString,
     /// The workspace; empty in a report of a state file.
     pub workspace: EcoString,
@@ -86,7 +86,7 @@ pub struct Report {
     pub disabled: Vec<DisabledObject>,
 }
 
-/// What a report is about.
+/// Subject of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportSubject {
     /// A plan.
@@ -306,7 +306,7 @@ pub struct ReportCheck {
     pub address: EcoString,
     /// `pass`, `fail`, `error` or `unknown`.
     pub status: &'static str,
-    /// Messages of the conditions that do not hold.
+    /// Messages of the conditions that fail.
     pub messages: Vec<EcoString>,
 }
 

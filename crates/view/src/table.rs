@@ -1,4 +1,4 @@
-//! Rows of values: an aligned table for people, a list of objects for programs. Sensitive values are not shown.
+//! Rows of values: an aligned table for people, a list of objects for tools. Sensitive values are not shown.
 
 use std::fmt::Write as _;
 

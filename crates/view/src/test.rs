@@ -15,7 +15,7 @@ pub enum TestResult {
     Skip,
     /// All assertions hold.
     Pass,
-    /// An assertion does not hold.
+    /// An assertion fails.
     Fail,
     /// The run failed before or while it checked its assertions.
     Error,
@@ -31,7 +31,7 @@ impl TestResult {
             TestResult::Fail | TestResult::Error => "fail",
         }
     }
-    /// As programs read it.
+    /// As tools read it.
     fn name(self) -> &'static str {
         match self {
             TestResult::Error => "error",
@@ -53,7 +53,7 @@ impl TestResult {
 pub struct RunCounts {
     /// Runs whose assertions all hold.
     pub passed: usize,
-    /// Runs with an assertion that does not hold.
+    /// Runs with an assertion that fails.
     pub failed: usize,
     /// Runs that failed with an error.
     pub errored: usize,

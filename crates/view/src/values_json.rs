@@ -112,7 +112,7 @@ impl<'s> Shape<'s> {
 }
 
 /// The sensitive parts of a value, by its marks or by its schema, as `true`. Other members are left out.
-/// Answers whether it is anything else than `false`.
+/// Returns whether it is anything other than `false`.
 pub(crate) fn sensitive(out: &mut String, value: &Value, shape: Shape<'_>) -> bool {
     if value.marks().contains(&Mark::Sensitive) {
         out.push_str("true");

@@ -1,7 +1,7 @@
 //! One command, measured: wall time, cpu time and memory.
 //!
 //! A process reports cpu time and memory of all children together, so each command runs below a process of its own: the chore
-//! `measure` of this program. It can be used alone, too.
+//! `measure` of this executable. It can be used alone, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -107,7 +107,7 @@ impl Options {
 }
 
 /// The command line that repeats a run. Files for results are not part of it. Executables are named by their path in the sources,
-/// and others by their name, which the shell looks up.
+/// and executables elsewhere by their name, which the shell looks up.
 fn command(args: &[String]) -> String {
     let mut words = vec!["cargo xtask bench".to_owned()];
     let mut args = args.iter();

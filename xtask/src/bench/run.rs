@@ -125,7 +125,7 @@ impl Run<'_> {
         self.results.facts.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Measures all parts. A part that cannot be measured is a fact in the results, and the others go on.
+    /// Measures all parts. A part that cannot be measured is a fact in the results, and the other parts go on.
     fn all(&mut self, estate: Option<Result<(), String>>) {
         let options = self.options;
         if options.has_part("startup") {

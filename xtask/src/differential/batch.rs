@@ -1,7 +1,7 @@
 //! Evaluates many expressions at once with both tools.
 //!
 //! Each expression is a file of its own, so that the errors of `validate -json` and `plan -json` belong to one
-//! expression each. Those that fail are compared by the titles of their errors and taken away; the others are compared
+//! expression each. Those that fail are compared by the titles of their errors and removed; the other ones are compared
 //! by the planned value, its unknown and sensitive parts, and the text that the console prints.
 
 use std::collections::{BTreeMap, BTreeSet};

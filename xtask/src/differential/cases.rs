@@ -68,7 +68,7 @@ pub(super) fn run(tools: [&Tool; 2], folder: &Path, steps: &[Step], explained: &
     Outcome { reasons, found: None, seen }
 }
 
-/// Runs the steps of a case with one tool, whatever they answer.
+/// Runs the steps of a case with one tool, regardless of their results.
 pub(super) fn run_alone(tool: &Tool, folder: &Path, steps: &[Step]) -> Vec<Value> {
     prepare(folder);
     let mut installed = None;
@@ -91,7 +91,7 @@ fn must_install(installed: &mut Option<BTreeSet<String>>, step: &Step) -> bool {
     install
 }
 
-/// Differences between Yuba's answers and OpenTofu's in one step.
+/// Differences between Yuba's results and OpenTofu's in one step.
 fn differences(ours: &Value, theirs: &Value) -> Vec<Difference> {
     let none = Value::Null;
     let mut found = Vec::new();

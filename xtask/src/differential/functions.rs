@@ -27,7 +27,7 @@ pub(super) fn primitive(random: &mut Random) -> Shape {
 }
 
 impl Functions {
-    /// Reads the answer of `metadata functions -json`.
+    /// Reads the output of `metadata functions -json`.
     pub(super) fn read(json: &Value) -> Functions {
         let mut signatures = Vec::new();
         for (name, entry) in json["function_signatures"].as_object().into_iter().flatten() {

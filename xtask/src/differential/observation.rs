@@ -164,7 +164,7 @@ fn record(seen: &mut Map<String, Value>, name: &str, answer: &Answer) {
     seen.insert(name.to_owned(), entry);
 }
 
-/// A line of a `-json` answer that says what was planned or done.
+/// A line of `-json` output that reports a planned or completed action.
 fn event(line: &Value) -> Option<String> {
     let kind = line["type"].as_str()?;
     let detail = match kind {

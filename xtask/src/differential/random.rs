@@ -5,7 +5,7 @@
 pub(super) struct Random(u64);
 
 impl Random {
-    /// A generator for one case: equal seeds and numbers give equal sequences, others unrelated ones.
+    /// A generator for one case: equal seeds and numbers give equal sequences, different ones unrelated sequences.
     pub(super) fn new(seed: u64, number: u64) -> Random {
         let mut random = Random(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
         random.next();

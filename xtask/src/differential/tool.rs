@@ -1,4 +1,4 @@
-//! One of the two tools: how it is started and what of its answer is compared.
+//! One of the two tools: how it is started and which parts of its output are compared.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ impl Tool {
         let pipe = child.stdin.take();
         let writer = input.map(str::to_owned).zip(pipe).map(|(text, mut pipe)| {
             std::thread::spawn(move || {
-                // A tool that ended at an error reads no further: what it said is the answer.
+                // A tool that ended at an error reads no further: its output so far is the result.
                 let _ = pipe.write_all(text.as_bytes());
             })
         });
@@ -78,7 +78,7 @@ impl Diagnostic {
 }
 
 impl Answer {
-    /// The lines of a `-json` answer.
+    /// The lines of `-json` output.
     pub(super) fn lines(&self) -> Vec<Value> {
         self.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }

@@ -1,7 +1,7 @@
 //! A case that differs in some runs only: which of the tools varies.
 //!
-//! Each tool is compared with itself. Yuba must not vary where providers answer at once, so its own variation is a difference that
-//! nothing explains. OpenTofu walks its graph concurrently, and the order shows in some of its answers.
+//! Each tool is compared with itself. Yuba must not vary where providers respond at once, so its own variation is a difference that
+//! nothing explains. OpenTofu walks its graph concurrently, and the order shows in some of its results.
 
 use std::path::Path;
 

@@ -75,7 +75,7 @@ pub(super) fn accompanying(program: &Path, version: &str, licences: &str) -> Res
     Ok(files)
 }
 
-/// The program without settings of this machine.
+/// A command of the executable without settings of this machine.
 fn quiet(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_remove("TF_CLI_CONFIG_FILE").env_remove("TF_CLI_ARGS").env_remove("TF_LOG").env("NO_COLOR", "1");

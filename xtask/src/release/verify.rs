@@ -1,5 +1,5 @@
 //! Verification of packages: each is installed in a clean directory, used and removed, with nothing of this machine but a shell
-//! and system programs.
+//! and system tools.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ const EXISTING: &str = "variable \"name\" {\n  default = \"example\"\n}\n\nresou
 /// The largest size of the executable, in bytes.
 const LARGEST: u64 = 30_000_000;
 
-/// Directories of programs in the clean environment.
+/// Directories of executables in the clean environment.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// Verifies the checksums of a directory, and the packages in it that this machine can run.
@@ -330,7 +330,7 @@ impl Trial {
         Ok(())
     }
 
-    /// The standard output of a program in a clean environment. Fails if the program fails.
+    /// The standard output of a command in a clean environment. Fails if the command fails.
     fn succeed(&self, directory: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(directory).env_clear();

@@ -8,7 +8,7 @@ use std::process::Command;
 use super::table::{GoModule, Replaced, Row};
 use super::{Place, successful};
 
-/// Copies the module out of the module cache, adapts its `go.mod`, and builds the program. Go verifies each module by its checksum.
+/// Copies the module out of the module cache, adapts its `go.mod`, and builds the executable. Go verifies each module by its checksum.
 pub(super) fn install(row: &Row, module: &GoModule, place: &Place) -> Result<(), String> {
     let copy = place.files(row);
     remove(&copy)?;

@@ -5,7 +5,7 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// The pinned version. That of the distribution for packages of Debian.
     pub(crate) version: &'static str,
-    /// The program that shows that the server is installed.
+    /// The executable that shows that the server is installed.
     pub(crate) program: &'static str,
     pub(crate) client: Client,
     pub(crate) cost: Cost,

@@ -2,8 +2,8 @@
 //! thirds of the time.
 //!
 //! Invariant: not more than [`MOST`] bytes are in memory for each of a few tables, whatever archives claim about
-//! themselves and however many are unpacked at a time. What is larger, and what is not what it claims to be, is left to the
-//! decompressor for streams.
+//! themselves and however many are unpacked at a time. Files that are larger, or differ from their declared size or checksum,
+//! are left to the decompressor for streams.
 
 use std::io::Read;
 use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};

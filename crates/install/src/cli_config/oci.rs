@@ -18,7 +18,7 @@ pub struct OciDefaultCredentials {
     pub discover: bool,
     /// The files to search instead of the usual ones.
     pub docker_config_files: Option<Vec<PathBuf>>,
-    /// The end of the name of a program that knows credentials.
+    /// Name of a credential helper, without `docker-credential-`.
     pub docker_helper: Option<EcoString>,
 }
 
@@ -49,7 +49,7 @@ pub enum OciLogin {
         /// To get another one.
         refresh: Secret,
     },
-    /// A program of this name knows.
+    /// From the credential helper of this name, without `docker-credential-`.
     Helper(EcoString),
 }
 

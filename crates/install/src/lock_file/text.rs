@@ -6,7 +6,7 @@ use yuba_addrs::TemplateText;
 
 use super::LockFile;
 
-/// The header is OpenTofu's, so that the file does not change when both programs are used.
+/// The header is OpenTofu's, so that the file does not change when both tools are used.
 const HEADER: &str =
     "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n";
 

@@ -46,7 +46,7 @@ impl Checksum {
         Ok(Checksum { kind, expected: digits.to_owned() })
     }
 
-    /// The checksum that a list has for a file. Lists are what programs like `sha256sum` write, with or without the kind of
+    /// The checksum that a list has for a file. A list is the output of a tool like `sha256sum`, with or without the kind of
     /// checksum in front, or one checksum alone.
     pub(super) fn listed(list: &str, name: &str) -> Option<Checksum> {
         list.lines().find_map(|line| {

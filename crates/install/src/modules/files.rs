@@ -117,7 +117,7 @@ fn copy_level(root: &Path, from: &Path, to: &Path, skipped: &Path, depth: usize)
     Ok(())
 }
 
-/// The directory in a package of a host that a pattern names, as a path below it: exactly one has to match, and no link in the package
+/// The directory in a package of a host that a pattern names, as a path below it: exactly one must match, and no link in the package
 /// may lead out of it.
 pub(super) fn find_subdir_inside(package: &Path, pattern: &str) -> Result<PathBuf, String> {
     let found = find_subdir(package, pattern)?;
@@ -129,7 +129,7 @@ pub(super) fn find_subdir_inside(package: &Path, pattern: &str) -> Result<PathBu
     }
 }
 
-/// The directory in a package that a pattern names, as a path below it: exactly one has to match.
+/// The directory in a package that a pattern names, as a path below it: exactly one must match.
 pub fn find_subdir(package: &Path, pattern: &str) -> Result<PathBuf, String> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -164,7 +164,7 @@ pub fn find_subdir(package: &Path, pattern: &str) -> Result<PathBuf, String> {
 /// most the product of both lengths.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut rest, mut left) = (pattern, name);
-    // What follows the last `*`, and the part of the name that it starts with.
+    // The pattern after the last `*`, and the part of the name at which its match starts.
     let mut star: Option<(&[u8], &[u8])> = None;
     loop {
         if let [b'*', after @ ..] = rest {

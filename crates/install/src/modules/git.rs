@@ -1,4 +1,4 @@
-//! Packages that are git repositories, by means of the program `git`.
+//! Packages in git repositories, fetched with the executable `git`.
 //!
 //! Invariant: no part of an address can become an option of git, and git never prompts.
 
@@ -13,7 +13,7 @@ use yuba_net::http::{Url, shown};
 use super::address::take_argument;
 use super::files::create_parent;
 
-/// The most that is repeated of what the program says.
+/// Maximum number of characters of the output of git in an error.
 const LONGEST_MESSAGE: usize = 4000;
 
 /// Clones a repository into a directory that does not exist, at the wanted state, with its submodules.

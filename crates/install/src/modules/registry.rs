@@ -53,7 +53,7 @@ enum ModuleDownload {
 pub enum RegistryError {
     /// The module does not exist.
     NotFound,
-    /// The answer makes no sense.
+    /// The response is malformed.
     Invalid,
     /// Something else.
     Failed(String),

@@ -1,5 +1,5 @@
 //! Credentials for container registries: from the CLI configuration, from the files of other container tools, and from
-//! programs that know them.
+//! credential helpers.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub enum Login {
     },
 }
 
-/// The credentials for a repository. Whatever is more specific counts more; the CLI configuration counts more than files.
+/// The credentials for a repository. The most specific ones apply; of equally specific ones, the CLI configuration overrides files.
 pub(super) fn find(
     config: &CliConfig,
     environment: &Environment,

@@ -136,7 +136,7 @@ pub(crate) fn read_certificates(armored: &str) -> Result<Vec<Certificate>, Strin
                 }
             }
             (_, Some(certificate)) => certificate.add(tag, body, &mut component),
-            // What follows a main key of an unsupported version.
+            // Packets after a main key of an unsupported version.
             (_, None) => {}
         }
     }
@@ -230,8 +230,8 @@ impl Certificate {
         all.flat_map(|signatures| &signatures.read).filter(|signature| signature.may_be_of(&self.primary)).count()
     }
 
-    /// What the owner states about the main key: in signatures of the key itself and of the first user id, where user ids
-    /// that are not revoked come before others, and those marked as primary before newer ones.
+    /// The owner's statements about the main key: in signatures of the key itself and of the first user id. User ids that are
+    /// not revoked precede revoked ones, and those marked as primary precede newer ones.
     ///
     /// A main key without such a statement has no flags and does not expire: the registry that names it trusts it.
     fn owner(&self) -> Standing {
@@ -246,7 +246,7 @@ impl Certificate {
         for (id, signatures) in &self.user_ids {
             let hashed = self.hashed_user_id(id);
             let parts = [key, hashed.as_slice()];
-            // Others can certify a user id, and withdraw that.
+            // Other keys can certify a user id and revoke that certification.
             let may_be_own = |signature: Result<&Signature, &Unreadable>| match signature {
                 Ok(signature) => signature.may_be_of(&self.primary),
                 Err(unreadable) => unreadable.could_name(&self.primary),
@@ -275,7 +275,7 @@ impl Certificate {
         hashed
     }
 
-    /// What the owner states about a subkey. Fails if the main key has not signed the subkey, or the subkey not the main key.
+    /// The owner's statements about a subkey. Fails if the main key has not signed the subkey, or the subkey not the main key.
     fn bound(&self, key: &PublicKey, signatures: &Signatures) -> Result<Standing, String> {
         let parts = [self.primary.hashed.as_slice(), key.hashed.as_slice()];
         let own = |signature: &&Signature, kind: u8| {
@@ -298,7 +298,7 @@ impl Certificate {
     }
 }
 
-/// What an owner states about a key.
+/// Statements of an owner about a key.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
     flags: Option<u8>,

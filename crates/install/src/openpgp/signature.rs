@@ -12,7 +12,7 @@ pub(super) const TAG: u8 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     version: u8,
-    /// What it signs: 0 for a binary document, 0x13 for a user id, and so on.
+    /// Signature type: 0 for a binary document, 0x13 for a user id, and so on.
     pub(super) kind: u8,
     hash: Hash,
     salt: Vec<u8>,
@@ -20,11 +20,11 @@ pub(crate) struct Signature {
     hashed: Vec<u8>,
     /// The fields that depend on the algorithm.
     values: Vec<u8>,
-    /// What the subpackets state.
+    /// Statements of the subpackets.
     pub(super) statements: Statements,
 }
 
-/// What the subpackets of a signature state. Times are seconds; those of the signed part count alone.
+/// Statements of the subpackets of a signature. Times are in seconds and only read from the signed part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) created: Option<u32>,
@@ -32,7 +32,7 @@ pub(super) struct Statements {
     pub(super) expires_after: Option<u32>,
     /// Seconds after the creation of the key at which the key expires.
     pub(super) key_expires_after: Option<u32>,
-    /// What the key may be used for.
+    /// Permitted uses of the key.
     pub(super) key_flags: Option<u8>,
     pub(super) is_primary_user_id: bool,
     /// Signature of a subkey over its main key: the body of the packet.

@@ -11,7 +11,7 @@ const CREATED: u32 = 1_704_153_600;
 /// A key with one user id.
 pub(crate) struct SigningKey {
     pair: Ed25519KeyPair,
-    /// What the key may be used for.
+    /// Permitted uses of the key.
     flags: u8,
 }
 
@@ -31,7 +31,7 @@ impl SigningKey {
         self.armored_with(&[], &[])
     }
 
-    /// The certificate with packets behind the main key, and others at the end: behind the user id.
+    /// The certificate with packets after the main key, and packets at the end, after the user id.
     pub(crate) fn armored_with(&self, of_key: &[u8], of_user_id: &[u8]) -> String {
         let user_id = b"Publisher <publisher@example.com>";
         let mut bytes = packet(6, &self.body());

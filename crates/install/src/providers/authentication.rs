@@ -10,7 +10,7 @@ use super::signature;
 pub use super::signature::ExpiredKeys;
 use crate::cli_config::TrustedHashes;
 
-/// Something that has to be true of an archive.
+/// A property that an archive must have.
 #[derive(Clone, Debug)]
 pub enum PackageCheck {
     /// Sizes and hashes of the packages for all platforms, from a registry.

@@ -48,7 +48,7 @@ impl Means {
     }
 }
 
-/// The package sources of providers. `dir` is where the program was started.
+/// The package sources of providers. `dir` is the directory in which the process was started.
 pub fn package_sources(means: &Means, dir: &Path, environment: &Environment) -> (PackageSources, Diagnostics) {
     match &means.config.provider_installation {
         Some(installation) if !installation.methods.is_empty() => explicit(means, &installation.methods, environment),

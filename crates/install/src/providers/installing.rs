@@ -2,7 +2,7 @@
 //!
 //! A provider whose locked version is installed already costs a look at its files: nothing is asked, nothing is hashed.
 //! All other work happens for several providers at a time. A failure of one does not prevent the installation of the
-//! others.
+//! other providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ pub enum InstallEvent {
         /// The registry has no keys for it.
         is_signing_skipped: bool,
     },
-    /// At the end: some of those that were installed are signed, whatever became of the others.
+    /// At the end: some of the installed providers are signed, even if the installation of other providers failed.
     Signed,
 }
 
@@ -340,7 +340,7 @@ impl Job<'_> {
         self.hash(package).filter(|hash| allowed.contains(hash))
     }
 
-    /// The hash of an unpacked package, if there is one with a program in it.
+    /// The hash of an unpacked package. None if it cannot be read or does not contain an executable.
     fn hash(&self, package: &Path) -> Option<EcoString> {
         let contents = self.request.verified.look(package).ok()?;
         contents.executable(package, self.provider).ok().map(|_| contents.hash)

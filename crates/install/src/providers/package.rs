@@ -23,7 +23,7 @@ pub fn archive_name(provider: &ProviderSource, version: &ProviderVersion, platfo
     format!("terraform-provider-{}_{version}_{platform}.zip", provider.kind)
 }
 
-/// The program in an unpacked package.
+/// The executable in an unpacked package.
 pub fn executable(dir: &Path, provider: &ProviderSource) -> io::Result<PathBuf> {
     let mut names = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -55,8 +55,8 @@ pub(crate) fn transfer<N: AsRef<Path>>(
     Ok(())
 }
 
-/// The program among the files of a package: the first one that is called `terraform-provider-TYPE`, with or without more
-/// after an underscore or a dot.
+/// The executable among the files of a package: the first one that is called `terraform-provider-TYPE`, with or without a
+/// suffix after an underscore or a dot.
 pub(crate) fn program<'a>(files: impl Iterator<Item = &'a str>, provider: &ProviderSource) -> io::Result<&'a str> {
     let prefix = format!("terraform-provider-{}", provider.kind);
     let is_program = |name: &&str| {

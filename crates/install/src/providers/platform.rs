@@ -14,7 +14,7 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// The platform of this program.
+    /// The platform that this executable is built for.
     pub fn current() -> Platform {
         let os = match std::env::consts::OS {
             "macos" => "darwin",

@@ -21,7 +21,7 @@ pub struct Package {
     pub version: Option<ProviderVersion>,
     /// Directory of its files.
     pub dir: PathBuf,
-    /// Its program.
+    /// Its executable.
     pub executable: PathBuf,
     /// The hash `h1:` of its files; none for one under development, which may change at any time.
     pub hash: Option<EcoString>,

@@ -91,7 +91,7 @@ pub enum QueryError {
     NoRegistry {
         /// The host.
         host: Hostname,
-        /// It is one that is made for other programs.
+        /// The host has a provider registry, but only in versions that are not supported.
         has_other_version: bool,
     },
     /// The host requires credentials.

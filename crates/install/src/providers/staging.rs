@@ -182,7 +182,7 @@ fn wait_for(file: &File, waiting: &mut dyn FnMut()) -> io::Result<()> {
         match taken {
             Ok(_) => return Ok(()),
             Err(Errno::EAGAIN | Errno::EACCES | Errno::EINTR | Errno::EDEADLK) => {}
-            // A file system without locks has to do without.
+            // A file system that does not support locks is used without a lock.
             Err(Errno::ENOLCK | Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOSYS) => return Ok(()),
             Err(error) => return Err(error.into()),
         }

@@ -6,7 +6,7 @@
 //!
 //! Invariant: a package from here has the requested hash, computed from its present files. The content of an archive is
 //! known only as long as neither the archive nor the cached package were changed, moved or copied: a directory filled
-//! by another program proves nothing.
+//! by another process proves nothing.
 
 use std::fs;
 use std::io;
@@ -161,7 +161,7 @@ fn now() -> Duration {
 fn take(package_dir: &Path, h1: &str, verified: &Verified, into: &Path) -> io::Result<bool> {
     let contents = verified.look(package_dir)?;
     if contents.hash != h1 {
-        // Another program has changed it.
+        // Another process has changed it.
         fs::remove_dir_all(package_dir)?;
         return Ok(false);
     }

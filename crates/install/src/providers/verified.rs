@@ -1,7 +1,7 @@
 //! Cached facts about files, so that no file is hashed twice.
 //!
 //! A record says: the file with this inode number, size and times has this sum. A change of a file changes its inode's time of
-//! change, which a program cannot set; so an old record never speaks for new content. A new or a lost link to a file changes
+//! change, which a process cannot set; so an old record never speaks for new content. A new or a lost link to a file changes
 //! that time too. Whichever paths lead to a file, there is one record of it.
 
 use std::fs;
@@ -45,7 +45,7 @@ pub(crate) struct Known {
 }
 
 impl Contents {
-    /// The program in it.
+    /// The executable in it.
     pub fn executable(&self, package: &Path, provider: &ProviderSource) -> io::Result<PathBuf> {
         let at_top = self.names().filter(|name| !name.contains('/'));
         package::program(at_top, provider).map(|name| package.join(name))

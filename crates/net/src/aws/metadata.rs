@@ -33,7 +33,7 @@ pub enum MetadataAddress {
 }
 
 impl MetadataAddress {
-    /// By the name that arguments and variables have; none for others.
+    /// Parses the name that arguments and variables use. None for other names.
     pub fn parse(text: &str) -> Option<MetadataAddress> {
         match text.to_ascii_lowercase().as_str() {
             "ipv4" => Some(MetadataAddress::Ipv4),

@@ -1,4 +1,4 @@
-//! Credentials that a program prints: `credential_process` of a profile.
+//! Credentials that a process prints: `credential_process` of a profile.
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::{AwsCredentials, AwsError, Moment};
 use crate::{Environment, Secret};
 
-/// The time that the program may take.
+/// Maximum run time of the process.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest output that is read.
 const LIMIT: u64 = 1 << 20;

@@ -13,7 +13,7 @@ use crate::Secret;
 pub(super) enum Source {
     /// Credentials that are written down.
     Given(AwsCredentials),
-    /// The output of a program.
+    /// The output of a process.
     Process(String),
     /// A token of IAM Identity Center.
     Sso(SsoProfile),

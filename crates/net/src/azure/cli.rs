@@ -26,7 +26,7 @@ pub(super) struct AzureCli {
 }
 
 impl AzureCli {
-    /// Finds the program and checks that an account is signed in. The error is a sentence without its period.
+    /// Finds the executable `az` and checks that an account is signed in. The error is a sentence without its period.
     pub(super) fn find(environment: &Environment, subscription: &str) -> Result<AzureCli, String> {
         if !subscription.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ' ' | '.')) {
             return Err(format!("The subscription \"{subscription}\" contains invalid characters. Use its ID"));
@@ -58,7 +58,7 @@ impl AzureCli {
         Ok(Token { token: Secret::new(token), validity: validity(&found) })
     }
 
-    /// Runs the program and parses the JSON that it prints.
+    /// Runs `az` and parses the JSON that it prints.
     fn run(&self, arguments: &[&str]) -> Result<Json, String> {
         let called = format!("`az {} {}`", arguments[0], arguments[1]);
         let mut command = Command::new(&self.program);
@@ -92,7 +92,7 @@ impl AzureCli {
     }
 }
 
-/// Reads a pipe in a thread, so that the program never waits for it.
+/// Reads a pipe in a thread, so that the process never waits for it.
 fn reading(mut pipe: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Clouds of Azure: the public ones by name, others by their metadata host.
+//! Clouds of Azure: the public ones by name, other clouds by their metadata host.
 
 use serde_json::Value as Json;
 
@@ -91,7 +91,7 @@ impl AzureCloud {
         format!("{}/.default", self.audience)
     }
 
-    /// The audience that an ID token of another identity provider has to have.
+    /// The audience that an ID token of another identity provider must have.
     pub(super) fn exchange_audience(&self) -> &'static str {
         match self.login.as_str() {
             "https://login.chinacloudapi.cn/" => "api://AzureADTokenExchangeChina",

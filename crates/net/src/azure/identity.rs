@@ -86,7 +86,7 @@ type Reasons = Vec<String>;
 type Found = Result<Login, Reasons>;
 
 impl IdentitySettings {
-    /// The first identity with all it needs. The error has the reasons of all others.
+    /// The first identity with all it needs. The error has the reasons why each identity is unsuitable.
     pub fn select(&self, cloud: &AzureCloud, outside: &Outside) -> Result<TokenSource, Vec<Unsuitable>> {
         let selection = Selection { settings: self, cloud, outside };
         let methods = [

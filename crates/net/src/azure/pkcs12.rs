@@ -98,7 +98,7 @@ impl Password {
         Password { utf8: text.as_bytes().to_vec(), utf16 }
     }
 
-    /// Some programs write files without password with no bytes at all.
+    /// No bytes at all: some tools use this form for files without a password.
     fn none() -> Password {
         Password { utf8: Vec::new(), utf16: Vec::new() }
     }

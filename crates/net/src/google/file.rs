@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         })))
     }
 
-    /// A field that has to be set.
+    /// The value of a required field.
     pub(super) fn text(self, name: &str) -> Result<&'a str, GoogleError> {
         self.optional(name).ok_or_else(|| self.wrong(&format!("{name:?} is missing")))
     }

@@ -1,7 +1,7 @@
-//! Calls over a connection: gRPC as far as plugins speak it, which is a request and an answer, each on a stream of HTTP/2.
+//! Calls over a connection: gRPC as far as plugins speak it, which is a request and a response, each on a stream of HTTP/2.
 //!
-//! A request goes out whole, with its headers, in one write, and with it all others that are ready. There is no compression,
-//! no deadline and no metadata: plugins use none.
+//! The client sends a request whole, with its headers and all other requests that are ready, in one write. There is no
+//! compression, no deadline and no metadata: plugins use none.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -21,7 +21,7 @@ use super::{Call, CallError, Empty, GrpcCode, Protocol, STREAM_STDIO, StdioData}
 
 /// The most that a message may hold, in both directions.
 pub const MESSAGE_LIMIT: usize = 256 << 20;
-/// Receive window: a schema of a big provider should not have to wait.
+/// Receive window, large enough that the schema of a big provider does not wait.
 const WINDOW: u32 = 8 << 20;
 /// Bytes before a message: whether it is compressed, and its length.
 const HEAD: usize = 5;
@@ -35,7 +35,7 @@ pub struct GrpcClient {
 
 impl GrpcClient {
     /// Speaks a protocol over a stream, on the runtime that this is called on, until no clone is left and every call has
-    /// its answer.
+    /// its response.
     pub async fn new<S>(stream: S, protocol: Protocol) -> Result<GrpcClient, CallError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -172,7 +172,7 @@ impl Incoming {
     /// Status.
     async fn ending(&mut self) -> Result<(), CallError> {
         let trailers = self.body.trailers().await?;
-        // An answer without a message may have it all in the headers.
+        // A response without a message may have its status in the headers.
         let found = [trailers.as_ref(), Some(&self.headers)].into_iter().flatten().find_map(GrpcCode::in_headers);
         match found {
             Some((GrpcCode::OK, _)) => Ok(()),

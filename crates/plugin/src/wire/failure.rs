@@ -13,12 +13,12 @@ pub enum CallError {
     Broken(String),
     /// The request is larger than what may be sent.
     RequestTooLarge,
-    /// The answer is larger than what is read.
+    /// The response is larger than the limit.
     AnswerTooLarge,
 }
 
 impl CallError {
-    /// The answer makes no sense.
+    /// The response is malformed.
     pub(super) fn nonsense(reason: &dyn fmt::Display) -> CallError {
         CallError::Status(GrpcCode::INTERNAL, format!("the response is malformed: {reason}"))
     }

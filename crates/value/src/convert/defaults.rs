@@ -31,7 +31,7 @@ impl Defaults {
         self.values.is_empty() && self.children.is_empty()
     }
 
-    /// The value with defaults where optional attributes are missing or null. The type of the answer may differ; the
+    /// The value with defaults where optional attributes are missing or null. The type of the result may differ; the
     /// conversion to [`Defaults::ty`] is still to be done and reports what does not fit.
     pub fn apply(&self, value: &Value) -> Value {
         if self.is_empty() {

@@ -43,7 +43,7 @@ pub(super) enum Step {
         allow: Allow,
     },
     MapToObject(Vec<MapAttr>),
-    /// Unknown, because the types of the others are not known yet.
+    /// Unknown, because the types of other values are not known yet.
     Forget,
     /// One after the other.
     Both(Arc<Plan>, Arc<Plan>),

@@ -1,4 +1,4 @@
-//! Unification: the most general of several types, to which all the others can be converted.
+//! Unification: the most general of several types, to which all the other types can be converted.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ fn unify_distinct(types: &[Type], allow: Allow) -> Option<Plans> {
     by_preference(types, allow)
 }
 
-/// The most general of the given types that all others can be converted to.
+/// The most general of the given types that all other types can be converted to.
 fn by_preference(types: &[Type], allow: Allow) -> Option<Plans> {
     sorted(types).into_iter().find_map(|wanted| {
         let wanted = types.get(wanted)?;
@@ -292,7 +292,7 @@ fn generality(a: &Type, b: &Type) -> Ordering {
     }
 }
 
-/// The answer of all that have one; `Equal` if they disagree.
+/// The common ordering of all items that are not `Equal`; `Equal` if they disagree.
 fn unanimous(answers: impl Iterator<Item = Ordering>) -> Ordering {
     let mut found = Ordering::Equal;
     for answer in answers.filter(|o| o.is_ne()) {

@@ -24,7 +24,7 @@ impl<'a> ValueTable<'a> {
         let hash = self.hash(value);
         self.table.find(hash, |(h, other)| *h == hash && other.raw_equals(value)).is_some()
     }
-    /// Puts a value in; answers whether it is new.
+    /// Inserts a value; returns whether it is new.
     pub(super) fn insert(&mut self, value: &'a Value) -> bool {
         let hash = self.hash(value);
         if self.table.find(hash, |(h, other)| *h == hash && other.raw_equals(value)).is_some() {

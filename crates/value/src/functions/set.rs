@@ -59,7 +59,7 @@ fn set_type(args: &[Value]) -> Result<Type> {
     let mut types = Vec::with_capacity(args.len());
     for arg in args {
         let Some(element) = arg.ty().element() else { return Ok(Type::dynamic()) };
-        // An empty set of no particular type goes with all others.
+        // An empty set of no particular type is compatible with all other sets.
         if element.is_dynamic() && arg.as_seq().is_some_and(<[Value]>::is_empty) {
             continue;
         }

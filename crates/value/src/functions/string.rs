@@ -243,7 +243,7 @@ fn title(args: &[Value], _: &Type) -> Result {
         .chars()
         .map(|c| {
             let mapped = if after_separator { letters::title(c) } else { c };
-            // Quirk: every ASCII character but letters, digits and `_` ends a word; of the others only white space.
+            // Quirk: every ASCII character but letters, digits and `_` ends a word; of the other characters only white space.
             after_separator = if c.is_ascii() { !c.is_ascii_alphanumeric() && c != '_' } else { c.is_whitespace() };
             mapped
         })

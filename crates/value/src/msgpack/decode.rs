@@ -11,7 +11,7 @@ use crate::{Bound, MAX_DEPTH, Number, PathStep, Type, TypeKind, Value, eco_forma
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-/// Reads a value of a type. What follows it is ignored.
+/// Reads a value of a type. Ignores the bytes after it.
 pub fn decode(input: &[u8], ty: &Type) -> Result<Value> {
     Reader { input, offset: 0, depth: 0 }.value(ty)
 }

@@ -1,6 +1,6 @@
 //! Arithmetic: exact results, rounded once to the precision of the result.
 //!
-//! `None` stands for the cases that have no number as their answer: the difference of equal infinities, zero times
+//! `None` stands for the cases that have no number as their result: the difference of equal infinities, zero times
 //! infinity, zero by zero, infinity by infinity.
 
 use dashu_int::ops::{BitTest, DivRem};

@@ -18,7 +18,7 @@ const MAX_LAYER: usize = 16;
 /// A known object without marks inside.
 pub(super) struct Layered {
     layer: Arc<Compound>,
-    /// Whether the attributes of the layer count where there are others of the same name, or the others.
+    /// Whether attributes of the layer override attributes of the same name in the inner object, or the reverse.
     wins: bool,
     /// The layers inside this one, if any.
     inner: Option<Arc<Layered>>,
@@ -153,7 +153,7 @@ mod tests {
         MERGE.call(args).expect("objects can be merged")
     }
 
-    /// Each on the one before; how many had to be written out for it.
+    /// Objects, each laid over the previous one: returns the last one, and the number of those that were written out for it.
     fn chain(length: usize) -> (Value, usize) {
         let mut all = vec![object(&ground(40))];
         for i in 0..length {

@@ -104,7 +104,7 @@ impl Expressions<'_> {
         members.if_written(name, |out| self.object(out));
     }
 
-    /// Answers whether there are any.
+    /// Returns whether there are any.
     fn object(self, out: &mut String) -> bool {
         let (content, _) = self.body.known_content(self.schema.body_schema());
         let mut entries: BTreeMap<EcoString, Entry> = BTreeMap::new();

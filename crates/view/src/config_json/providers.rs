@@ -107,7 +107,7 @@ impl ProviderConfigs {
     /// The configuration that is passed on from one module to the next, starting with one of them.
     fn find_source(&self, start: String, full_name: &str) -> Option<String> {
         let entry = self.0.get(&start).filter(|entry| entry.full_name == full_name)?;
-        // Whatever an entry points to was found in the same way.
+        // The source of an entry was found in the same way.
         Some(entry.source.clone().unwrap_or(start))
     }
 

@@ -1,4 +1,4 @@
-//! An explanation for programs: one JSON document.
+//! An explanation for tools: one JSON document.
 
 use super::{
     AttributeChange, Cause, Dependents, Effect, Explanation, Expression, FileLine, Given, InstanceSummary, Part,

@@ -25,7 +25,7 @@ struct Builder<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A value for others: needed if something refers to it.
+    /// A value for other vertices: needed if one of them refers to it.
     Value,
     /// An output of the root module: stays, and refers to values.
     Result,
@@ -286,7 +286,7 @@ impl<'a> Builder<'a> {
         for (from, to) in self.graph.edges.iter_mut().enumerate() {
             let own: Vec<u32> = to.iter().filter_map(|to| instances.get(to)).flatten().copied().collect();
             let is_own = |at: &u32| *at as usize == from;
-            // An instance does not wait for the others of its resource.
+            // An instance does not wait for the other instances of its resource.
             if self.kinds.get(&(from as u32)) != Some(&Kind::Instance) && !own.iter().any(is_own) {
                 to.extend(own);
             }

@@ -1,4 +1,4 @@
-//! Names of actions and reasons in messages for programs.
+//! Names of actions and reasons in messages for tools.
 
 use yuba_plan::{Action, ActionReason};
 

@@ -23,7 +23,7 @@ use crate::change::{Change, Node, Paths, Step};
 use crate::plan::{Relevant, comment, deprecation_note, is_shown};
 use crate::state_json::{KnownSchemas, schema_of};
 
-/// Program and version.
+/// Tool and version.
 pub(super) const TOOL: &str = concat!("yuba ", env!("CARGO_PKG_VERSION"));
 
 /// The sources of a report of a plan.

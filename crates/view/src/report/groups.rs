@@ -5,7 +5,7 @@ use foldhash::HashMap;
 
 use super::{ChangeAction, ChangeGroup, DiffKind, DiffMark, DiffNode, ReplaceOrder, Report, ReportChange};
 
-/// What members of a group have in common.
+/// Common properties of the members of a group.
 #[derive(PartialEq, Eq, Hash)]
 struct GroupKey {
     action: ChangeAction,

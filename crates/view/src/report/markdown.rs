@@ -121,7 +121,7 @@ fn footer(plans: &[MarkdownPlan<'_>]) -> String {
 struct Comment {
     text: String,
     limit: usize,
-    /// Bytes for what has to come later.
+    /// Bytes for the parts that must follow.
     reserved: usize,
 }
 

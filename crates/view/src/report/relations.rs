@@ -65,7 +65,7 @@ impl Relations {
         }
     }
 
-    /// References of the configuration. What stands between two resources is passed on, up to [`MAX_BEHIND`] resources.
+    /// References of the configuration. Vertices between resources pass references on, up to [`MAX_BEHIND`] resources.
     fn configuration(&mut self, from: &PlanSources<'_>) {
         let graph = from.graph;
         let mut numbers: Vec<Option<u32>> = Vec::with_capacity(graph.nodes.len());

@@ -1,8 +1,8 @@
 //! Sensitive strings that are taken out of free texts of a report: warnings, messages of checks, ids of imported objects and
 //! generated configuration.
 //!
-//! Values never get into a report with their content, see `tree`. This is a second barrier for texts that other parts of the
-//! program, providers and authors of modules have written.
+//! Values never get into a report with their content, see `tree`. This is a second barrier for texts that other parts of
+//! Yuba, providers and authors of modules have written.
 
 use std::collections::HashSet;
 

@@ -55,7 +55,7 @@ pub struct DiffNode {
 pub enum NodeName {
     /// A name or key.
     Text(EcoString),
-    /// A position in a list. Removed elements have their old position, others the new one.
+    /// A position in a list. Removed elements have their old position, other elements the new one.
     Index(u32),
 }
 

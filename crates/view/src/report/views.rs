@@ -214,7 +214,7 @@ fn painted_symbol(change: &ReportChange, paint: Paint) -> String {
     paint.with(colour(change.action), symbol(change)).into_owned()
 }
 
-/// What happens to an object: `will be destroyed`.
+/// The action for an object: `will be destroyed`.
 pub(super) fn headline(change: &ReportChange, paint: Paint) -> String {
     let red = |text: &str| paint.bold_in(RED, text).into_owned();
     match (change.action, change.order) {

@@ -23,7 +23,7 @@ fn line(level: &str, message: &str, about: About<'_>, members: Vec<(&str, JsonVa
     let mut all = vec![
         ("@level", JsonValue::from(level)),
         ("@message", JsonValue::from(message)),
-        // Programs that read these messages look for this name.
+        // Tools that read these messages look for this name.
         ("@module", JsonValue::from("tofu.ui")),
     ];
     all.extend(about.file.map(|file| ("@testfile", JsonValue::from(file))));

@@ -120,7 +120,7 @@ impl Writer {
         }
         let storable = bytes.filter(|bytes| bytes.len() <= MAX_STORED);
         if storable.is_none() {
-            // It is the same for both codings; only storing has to be compared with it.
+            // It is the same for both codings; only a comparison with a stored block needs it.
             extra = 0;
         }
         let literal_codes = huffman::codes(&literals, 15);

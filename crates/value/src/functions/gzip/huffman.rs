@@ -76,7 +76,7 @@ struct Level {
 /// Number of symbols with codes of 0, 1, 2, ... bits. Frequencies are sorted, and there are at least three.
 ///
 /// This is package-merge that looks at as few packages as possible: a level asks the one below for a pair of packages
-/// only when a pair would be cheaper than its own next leaf. Which of equally good answers comes out is a part of the
+/// only when a pair would be cheaper than its own next leaf. The choice among equally good results is a part of the
 /// format here, so pairs win ties.
 fn counts(frequencies: &[u32], max_bits: usize) -> Vec<usize> {
     const NONE: u32 = i32::MAX as u32;

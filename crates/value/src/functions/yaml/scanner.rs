@@ -60,7 +60,7 @@ pub(super) struct Scanner {
     position: usize,
     line: usize,
     column: isize,
-    /// Tokens that are complete, except that a key may have to be put in.
+    /// Tokens that are complete, except that a key may be inserted later.
     /// Each with the line it begins on.
     queue: VecDeque<(usize, Token)>,
     /// The line of the token that is being read.
@@ -367,7 +367,7 @@ impl Scanner {
 
     fn end_stream(&mut self) -> Result<()> {
         if self.column != 0 {
-            // Whatever may be a key on this line has no value on it.
+            // A possible key on this line has no value on it.
             self.column = 0;
             self.line += 1;
         }

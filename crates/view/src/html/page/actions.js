@@ -1,4 +1,4 @@
-// What the page calls each action, in the order of risk: what removes objects comes first.
+// The words of the page for each action, in the order of risk: actions that remove objects are first.
 const ACTIONS = {
   "destroy": { sign: "-", word: "Destroy", tone: "destroy" },
   "replace": { sign: "±", word: "Replace", tone: "replace" },

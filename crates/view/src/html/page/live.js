@@ -25,7 +25,7 @@ const message = (event) => {
 const duration = (all) => (all < 60 ? all + " s" : Math.floor(all / 60) + " min " + (all % 60) + " s");
 const seconds = (since) => duration(Math.floor((Date.now() - since) / 1000));
 
-// What is probably left was estimated a moment ago.
+// The remaining time was estimated a moment ago.
 const rest = () => {
   if (run.ended || !run.progress || !run.progress.rest) return "";
   const left = run.progress.rest - Math.floor((Date.now() - run.progressAt) / 1000);

@@ -49,7 +49,7 @@ const notes = () => {
   return list.length > 0 && el("div", { class: "notes" }, list);
 };
 
-// What is destroyed, replaced or forgotten stands on the first screen, with its reason.
+// Destroyed, replaced and forgotten objects are on the first screen, each with its reason.
 const RISKY = 8;
 const risky = () => {
   const high = items.filter((item) => !item.drift && ["destroy", "replace", "forget"].includes(item.shown)).sort(ORDERS.risk);
