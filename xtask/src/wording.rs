@@ -52,9 +52,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("as good as", "equivalent to"),
 ];
 
-/// Phrases of texts that users see: strings of the binary, catalogues of diagnostics, pages and files of the project. Comments of other
-/// sources are free to use them.
-const SHOWN_PHRASES: &[(&str, &str)] = &[
+/// Phrases that only the sources of tests may use.
+const STRICT_PHRASES: &[(&str, &str)] = &[
     ("program|programs", "process, tool, executable"),
     ("answer|answers|answered|answering|unanswered", "response, input, result"),
     (
@@ -97,7 +96,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
 struct Token {
     word: String,
     line: usize,
-    is_shown: bool,
 }
 
 /// Checks all texts, given by path and content. An exception without a hit is a breach too.
@@ -138,7 +136,7 @@ fn hits(path: &str, text: &str) -> Vec<(usize, String, &'static str)> {
     for start in 0..tokens.len() {
         // A phrase at the start of a sentence begins with the end of the previous one.
         let first = tokens.len().saturating_sub(1).min(start + usize::from(tokens[start].word == "."));
-        let shown = SHOWN_PHRASES.iter().filter(|_| tokens[first].is_shown && !is_test(path));
+        let shown = STRICT_PHRASES.iter().filter(|_| !is_test(path));
         for (phrase, instead) in PHRASES.iter().chain(shown) {
             if let Some(words) = matched(&tokens, start, phrase) {
                 hits.push((tokens[first].line, words, *instead));
@@ -196,8 +194,8 @@ fn matched(tokens: &[Token], start: usize, phrase: &str) -> Option<String> {
 }
 
 /// Adds the words of a line. Text between backticks is code, and so is a part of a path.
-fn add_words(line: &str, number: usize, in_code: &mut bool, is_shown: bool, tokens: &mut Vec<Token>) {
-    let mut push = |word: String| tokens.push(Token { word, line: number, is_shown });
+fn add_words(line: &str, number: usize, in_code: &mut bool, tokens: &mut Vec<Token>) {
+    let mut push = |word: String| tokens.push(Token { word, line: number });
     let mut word = String::new();
     let mut braces = 0_u32;
     let mut is_path = false;
@@ -253,10 +251,10 @@ fn prose_of_lines(text: &str) -> Vec<Token> {
         let is_comment = line.trim_start().starts_with('#');
         if !(is_comment && follows_comment) {
             in_code = false;
-            tokens.push(Token { word: ".".to_owned(), line: index + 1, is_shown: true });
+            tokens.push(Token { word: ".".to_owned(), line: index + 1 });
         }
         follows_comment = is_comment;
-        add_words(line, index + 1, &mut in_code, true, &mut tokens);
+        add_words(line, index + 1, &mut in_code, &mut tokens);
     }
     tokens
 }
@@ -278,9 +276,9 @@ fn prose_of_markdown(text: &str) -> Vec<Token> {
             in_code = false;
             // The title of a section is not a sentence.
             let word = if line.starts_with('#') { "#" } else { "." };
-            tokens.push(Token { word: word.to_owned(), line: index + 1, is_shown: true });
+            tokens.push(Token { word: word.to_owned(), line: index + 1 });
         }
-        add_words(line, index + 1, &mut in_code, true, &mut tokens);
+        add_words(line, index + 1, &mut in_code, &mut tokens);
     }
     tokens
 }
@@ -316,18 +314,17 @@ fn prose_of_rust(path: &str, text: &str) -> Vec<Token> {
             Piece::Raw(line, content) if !is_test(path) => (line, content),
             Piece::String(..) | Piece::Raw(..) => continue,
         };
-        let is_shown = matches!(piece, Piece::String(..)) || path.contains("diagnostics");
         let continues =
             matches!(piece, Piece::Comment(..)) && tokens.last().is_some_and(|token| token.line + 1 == line);
         if !continues {
-            tokens.push(Token { word: ".".to_owned(), line, is_shown });
+            tokens.push(Token { word: ".".to_owned(), line });
         }
         for (index, part) in content.split('\n').enumerate() {
             let part = part.replace("\\\"", "`").replace("\\n", ". ");
-            add_words(&part, line + index, &mut in_code, is_shown, &mut tokens);
+            add_words(&part, line + index, &mut in_code, &mut tokens);
         }
         if matches!(piece, Piece::String(..)) {
-            tokens.push(Token { word: ".".to_owned(), line, is_shown });
+            tokens.push(Token { word: ".".to_owned(), line });
         }
     }
     tokens
@@ -448,10 +445,9 @@ mod tests {
     }
 
     #[test]
-    fn texts_for_users_have_more_rules() {
+    fn sources_of_tests_have_fewer_rules() {
         let text = "/// The answer.\nfn a() { say(\"The answer has to be yes.\"); }\n";
-        assert_eq!(found("crates/a/src/a.rs", text), ["2 answer", "2 has to be"]);
-        assert_eq!(found("crates/a/src/diagnostics.rs", text), ["1 answer", "2 answer", "2 has to be"]);
+        assert_eq!(found("crates/a/src/a.rs", text), ["1 answer", "2 answer", "2 has to be"]);
         assert_eq!(found("crates/a/src/tests.rs", text), Vec::<String>::new());
         assert_eq!(found("a.md", "## What is missing\n\nWhat is missing is listed: what to do.\n"), ["3 what"]);
         assert_eq!(
@@ -476,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_lone_question_word_says_nothing() {
-        assert_eq!(found("a.rs", "/// What.\nstruct A;\n\n/// What it is.\nstruct B;\n"), ["1 what"]);
+        assert_eq!(found("crates/a/tests/a.rs", "/// What.\nstruct A;\n\n/// What it is.\nstruct B;\n"), ["1 what"]);
     }
 
     #[test]
