@@ -32,7 +32,7 @@ yuba_syntax::catalogue! {
     STATE_FILE_MALFORMED = error "state-file-malformed", "Invalid state file format";
     /// A state file of an old format cannot be upgraded.
     STATE_UPGRADE_FAILED = error "state-upgrade-failed", "State format upgrade failed";
-    /// A state file names a malformed version of the tool that wrote it.
+    /// A state file names a malformed version of the program that wrote it.
     STATE_WRITER_VERSION_INVALID = error "state-writer-version-invalid", "Invalid OpenTofu version string";
     /// A resource in a state file has an unknown mode.
     STATE_RESOURCE_MODE_INVALID = error "state-resource-mode-invalid", "Invalid resource mode in state";
@@ -67,7 +67,8 @@ pub(crate) fn empty_file() -> Diagnostic {
 }
 
 pub(crate) fn binary_format() -> Diagnostic {
-    let detail = "The state file has the binary format of Terraform 0.6 and earlier. Upgrade it with Terraform 0.6.16.";
+    let detail = "The state is stored in a legacy binary format that is not supported since Terraform v0.7. To continue, \
+        first upgrade the state using Terraform 0.6.16 or earlier.";
     Diagnostic::new(&STATE_FORMAT_BINARY, detail)
 }
 
@@ -97,29 +98,34 @@ pub(crate) fn maybe_encrypted() -> Diagnostic {
 }
 
 pub(crate) fn encrypted() -> Diagnostic {
-    let detail = "The state file is encrypted. Configure its encryption to read it.";
+    let detail = "This state file is encrypted and can not be read without an encryption configuration";
     let mut problem = Diagnostic::new(&STATE_ENCRYPTED, detail);
     problem.extra.get_or_insert_default().lacks_encryption = true;
     problem
 }
 
 pub(crate) fn version_missing() -> Diagnostic {
-    let detail = "The attribute \"version\" of the state file is missing, so its format is unknown.";
+    let detail =
+        "The state file does not have a \"version\" attribute, which is required to identify the format version.";
     Diagnostic::new(&STATE_VERSION_INVALID, detail)
 }
 
 pub(crate) fn version_zero() -> Diagnostic {
-    let detail = "The attribute \"version\" of the state file is 0. The first version of the format in JSON is 1.";
+    let detail = "The state file uses JSON syntax but has a version number of zero. There was never a JSON-based state \
+        format zero, so this state file is invalid and cannot be processed.";
     Diagnostic::new(&STATE_VERSION_INVALID, detail)
 }
 
 pub(crate) fn version_too_new(version: u64, writer: Option<&str>) -> Diagnostic {
     let origin = match writer {
-        Some(writer) => eco_format!("OpenTofu {writer} wrote it."),
-        None => "A newer version of OpenTofu may have written it.".into(),
+        Some(writer) => eco_format!("was created by OpenTofu {writer}"),
+        None => "may have been created by a newer version of OpenTofu".into(),
     };
-    let detail =
-        eco_format!("The state file has format version {version}. {origin} Yuba supports the versions 1 to 4.");
+    let detail = eco_format!(
+        "The state file uses format version {version}, which is not supported by OpenTofu {}. This state file \
+         {origin}.\n\nThe newest supported format version is 4.",
+        crate::WRITER_VERSION
+    );
     Diagnostic::new(&STATE_VERSION_TOO_NEW, detail)
 }
 
@@ -127,15 +133,13 @@ pub(crate) fn version_too_new(version: u64, writer: Option<&str>) -> Diagnostic 
 pub(crate) fn not_the_format(fault: &Fault) -> Diagnostic {
     let detail = match fault {
         Fault::Syntax(offset) => {
-            eco_format!("Failed to parse the state file as JSON: syntax error at byte {offset}.")
+            eco_format!("The state file could not be parsed as JSON: syntax error at byte offset {offset}.")
         }
-        Fault::Type { field: "", .. } => "The state file is not a JSON object.".into(),
-        Fault::Type { field, found } => {
-            eco_format!("The attribute {field:?} of the state file has the invalid value {found}.")
-        }
-        Fault::Content { field, problem } => {
-            eco_format!("The attribute {field:?} of the state file is invalid: {problem}.")
-        }
+        Fault::Type { field: "", .. } => "The state file does not conform to the expected JSON data structure.".into(),
+        Fault::Type { field, found } => eco_format!("The state file field {field:?} has invalid value {found}"),
+        Fault::Content { field, problem } => eco_format!(
+            "The state file does not conform to the expected JSON data structure: field {field:?}: {problem}."
+        ),
     };
     Diagnostic::new(&STATE_FILE_MALFORMED, detail)
 }
@@ -148,7 +152,7 @@ pub(crate) fn upgrade(from: u64, problem: &str) -> Diagnostic {
 
 pub(crate) fn writer_version(version: &str) -> Diagnostic {
     let detail = eco_format!(
-        "The attribute \"terraform_version\" of the state file is {}, which is not a valid version.",
+        "State file claims to have been written by OpenTofu version {}, which is not a valid version string.",
         quote(version)
     );
     Diagnostic::new(&STATE_WRITER_VERSION_INVALID, detail)
@@ -156,7 +160,7 @@ pub(crate) fn writer_version(version: &str) -> Diagnostic {
 
 pub(crate) fn resource_mode(mode: &str, kind: &str, name: &str) -> Diagnostic {
     let detail = eco_format!(
-        "The state file has a resource with the unknown mode {} ({} {}).",
+        "State contains a resource with mode {} ({} {}) which is not supported.",
         quote(mode),
         quote(kind),
         quote(name)
@@ -179,7 +183,9 @@ pub(crate) fn provider_conflict(instance: &AbsResourceInstance, of_resource: &st
 }
 
 pub(crate) fn provider_missing(resource: &AbsResource) -> Diagnostic {
-    let detail = eco_format!("Neither {resource} nor its instances have the address of a provider in the state file.");
+    let detail = eco_format!(
+        "Resource {resource} is missing a provider address, both on the resource and the resource instances."
+    );
     Diagnostic::new(&STATE_PROVIDER_MISSING, detail)
 }
 
@@ -231,19 +237,19 @@ pub(crate) fn deposed_key(instance: &AbsResourceInstance, key: &str) -> Diagnost
 
 pub(crate) fn duplicate(instance: &AbsResourceInstance, deposed: Option<&DeposedKey>) -> Diagnostic {
     let which = match deposed {
-        Some(key) => eco_format!("deposed object \"{key}\" of {instance}"),
-        None => eco_format!("instance {instance}"),
+        Some(key) => eco_format!("Instance {instance} deposed object \"{key}\""),
+        None => eco_format!("Instance {instance}"),
     };
-    Diagnostic::new(&STATE_INSTANCE_DUPLICATE, eco_format!("The state file contains the {which} more than once."))
+    Diagnostic::new(&STATE_INSTANCE_DUPLICATE, eco_format!("{which} appears multiple times in the state file."))
 }
 
 pub(crate) fn output_type(name: &str, problem: impl Display) -> Diagnostic {
-    let detail = eco_format!("The type of output {} in the state file is invalid: {problem}.", quote(name));
+    let detail = eco_format!("The state file has an invalid type specification for output {}: {problem}.", quote(name));
     Diagnostic::new(&STATE_OUTPUT_TYPE_INVALID, detail)
 }
 
 pub(crate) fn output_value(name: &str, problem: impl Display) -> Diagnostic {
-    let detail = eco_format!("The value of output {} in the state file is invalid: {problem}.", quote(name));
+    let detail = eco_format!("The state file has an invalid value for output {}: {problem}.", quote(name));
     Diagnostic::new(&STATE_OUTPUT_VALUE_INVALID, detail)
 }
 

@@ -228,7 +228,10 @@ fn what_commands_make_titles_of() {
     let provider = "\"provider\":\"provider[\\\"a/b\\\"]\"";
     let instance = |fields: &str| resource(&format!("{provider},\"instances\":[{{{fields}}}]"));
     for (file, expect) in [
-        ("{}".into(), "The attribute \"version\" of the state file is missing, so its format is unknown."),
+        (
+            "{}".into(),
+            "The state file does not have a \"version\" attribute, which is required to identify the format version.",
+        ),
         ("{\"version\":\"4\"}".into(), "The version in the state file is string. A positive whole number is required."),
         (
             "{\"version\":4.5}".into(),
@@ -236,19 +239,13 @@ fn what_commands_make_titles_of() {
         ),
         (
             "{\"version\":5,\"terraform_version\":\"2.0.0\"}".into(),
-            "The state file has format version 5. OpenTofu 2.0.0 wrote it. Yuba supports the versions 1 to 4.",
+            "The state file uses format version 5, which is not supported by OpenTofu 1.12.6. This state file was created by OpenTofu 2.0.0.",
         ),
-        (
-            "{\"version\":4,\"serial\":-1}".into(),
-            "The attribute \"serial\" of the state file has the invalid value number -1.",
-        ),
-        (
-            "{\"version\":4,\"resources\":{}}".into(),
-            "The attribute \"resources\" of the state file has the invalid value object.",
-        ),
+        ("{\"version\":4,\"serial\":-1}".into(), "The state file field \"serial\" has invalid value number -1"),
+        ("{\"version\":4,\"resources\":{}}".into(), "The state file field \"resources\" has invalid value object"),
         (
             "{\"version\":4,\"outputs\":{\"x\":{\"value\":1}}}".into(),
-            "The type of output \"x\" in the state file is invalid: EOF.",
+            "The state file has an invalid type specification for output \"x\": EOF.",
         ),
         (
             resource("\"provider\":\"junk\""),
@@ -312,11 +309,11 @@ fn files_that_are_not_states() {
         assert_eq!(again(file.as_bytes()), expect, "{file}");
     }
     let newer = read(br#"{"version":5,"terraform_version":"2.0.0"}"#).expect_err("because it is newer");
-    let details: String = newer.iter().map(|d| d.detail.as_str()).collect();
-    assert_eq!(
-        details,
-        "The state file has format version 5. OpenTofu 2.0.0 wrote it. Yuba supports the versions 1 to 4."
-    );
+    expect![[r#"
+        The state file uses format version 5, which is not supported by OpenTofu 1.12.6. This state file was created by OpenTofu 2.0.0.
+
+        The newest supported format version is 4."#]]
+        .assert_eq(&newer.iter().map(|d| d.detail.as_str()).collect::<String>());
 }
 
 #[test]
