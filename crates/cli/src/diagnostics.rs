@@ -385,8 +385,12 @@ pub(crate) fn output_state_unreadable(problems: &Diagnostics) -> Diagnostic {
 }
 
 pub(crate) fn no_outputs() -> Diagnostic {
-    Diagnostic::new(&NO_OUTPUTS, "The root module has no outputs with a value in the state.")
-        .hint("Declare an \"output\" block and run \"yuba apply\" to store its value.")
+    // People and scripts know this text.
+    let detail = "The state file either has no outputs defined, or all the defined outputs are empty. Please define an \
+                  output in your configuration with the `output` keyword and run `yuba refresh` for it to become \
+                  available. If you are using interpolation, please verify the interpolated value is not empty. You can \
+                  use the `yuba console` command to assist.";
+    Diagnostic::new(&NO_OUTPUTS, detail)
 }
 
 pub(crate) fn raw_type_unsupported(name: &str, kind: &str) -> Diagnostic {

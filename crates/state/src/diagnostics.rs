@@ -32,7 +32,7 @@ yuba_syntax::catalogue! {
     STATE_FILE_MALFORMED = error "state-file-malformed", "Invalid state file format";
     /// A state file of an old format cannot be upgraded.
     STATE_UPGRADE_FAILED = error "state-upgrade-failed", "State format upgrade failed";
-    /// A state file names a malformed version of the program that wrote it.
+    /// A state file names a malformed version of the tool that wrote it.
     STATE_WRITER_VERSION_INVALID = error "state-writer-version-invalid", "Invalid OpenTofu version string";
     /// A resource in a state file has an unknown mode.
     STATE_RESOURCE_MODE_INVALID = error "state-resource-mode-invalid", "Invalid resource mode in state";
