@@ -246,11 +246,15 @@ fn a_terminal_has_completion_and_a_history_that_only_its_user_can_read() {
 
     let sandbox = sandbox("//- main.tf\nlocals {\n  settings = { region = \"eu-1\" }\n}\n");
     let typed = |steps: &[(&str, &str)]| on_terminal(sandbox.command(&["console"]), steps);
+    // The terminal reads keys once it shows the prompt; before that it reads lines.
     let (code, seen) = typed(&[
         ("> ", "local.sett\t.reg\t\n"),
-        ("\"eu-1\"\r\n", " \"hunter2\"\n"),
-        ("\"hunter2\"\r\n", "40 + 2\n"),
-        ("42\r\n", "exit\n"),
+        ("\"eu-1\"\r\n", ""),
+        ("> ", " \"hunter2\"\n"),
+        ("\"hunter2\"\r\n", ""),
+        ("> ", "40 + 2\n"),
+        ("42\r\n", ""),
+        ("> ", "exit\n"),
     ]);
     assert!(code == 0 && seen.contains("local.settings.region"), "{seen}");
     let history = sandbox.home().join(".local/state/yuba/console_history");
@@ -259,7 +263,7 @@ fn a_terminal_has_completion_and_a_history_that_only_its_user_can_read() {
     let mode = std::fs::metadata(&history).expect("it was recorded").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     // Ctrl-P is the key for the previous line, here of the previous session.
-    let (code, seen) = typed(&[("> ", "\u{10}\u{10}\n"), ("42\r\n", "exit\n")]);
+    let (code, seen) = typed(&[("> ", "\u{10}\u{10}\n"), ("42\r\n", ""), ("> ", "exit\n")]);
     assert_eq!(code, 0, "{seen}");
     // A pipe records nothing.
     assert_eq!(sandbox.run_with(&["console"], b"7\n").code, 0);
