@@ -321,25 +321,29 @@ struct Inner {
     settings: HttpSettings,
     options: ClientOptions,
     /// Whether all requests are cancelled.
-    interrupted: Arc<tokio::sync::watch::Sender<bool>>,
-    runtime: Arc<OnceLock<Result<Background, String>>>,
+    interrupted: Interrupted,
+    runtime: SharedRuntime,
     http: OnceLock<Result<reqwest::Client, String>>,
     /// For requests that follow no redirects.
     direct: OnceLock<Result<reqwest::Client, String>>,
+}
+
+/// Cancels the requests of all clients that share it.
+type Interrupted = Arc<tokio::sync::watch::Sender<bool>>;
+/// The threads of all clients that share them.
+type SharedRuntime = Arc<OnceLock<Result<Background, String>>>;
+
+impl Inner {
+    fn new(settings: HttpSettings, options: ClientOptions, interrupted: Interrupted, runtime: SharedRuntime) -> Inner {
+        Inner { settings, options, interrupted, runtime, http: OnceLock::new(), direct: OnceLock::new() }
+    }
 }
 
 impl HttpClient {
     /// A client that has started nothing yet.
     pub fn new(settings: HttpSettings) -> HttpClient {
         let (options, interrupted, runtime) = (ClientOptions::default(), Arc::default(), Arc::default());
-        HttpClient(Arc::new(Inner {
-            settings,
-            options,
-            interrupted,
-            runtime,
-            http: OnceLock::new(),
-            direct: OnceLock::new(),
-        }))
+        HttpClient(Arc::new(Inner::new(settings, options, interrupted, runtime)))
     }
 
     /// A client with other options and the same limits. It shares threads with this one and is interrupted with it.
@@ -347,14 +351,7 @@ impl HttpClient {
     pub fn with_options(&self, options: ClientOptions) -> HttpClient {
         let (settings, runtime) = (self.0.settings.clone(), Arc::clone(&self.0.runtime));
         let interrupted = Arc::clone(&self.0.interrupted);
-        HttpClient(Arc::new(Inner {
-            settings,
-            options,
-            interrupted,
-            runtime,
-            http: OnceLock::new(),
-            direct: OnceLock::new(),
-        }))
+        HttpClient(Arc::new(Inner::new(settings, options, interrupted, runtime)))
     }
 
     /// A client that [`HttpClient::interrupt`] of this one does not stop: a state must be saved and a lock released also
@@ -363,14 +360,7 @@ impl HttpClient {
     pub fn uninterrupted(&self) -> HttpClient {
         let (settings, options) = (self.0.settings.clone(), self.0.options.clone());
         let (interrupted, runtime) = (Arc::default(), Arc::clone(&self.0.runtime));
-        HttpClient(Arc::new(Inner {
-            settings,
-            options,
-            interrupted,
-            runtime,
-            http: OnceLock::new(),
-            direct: OnceLock::new(),
-        }))
+        HttpClient(Arc::new(Inner::new(settings, options, interrupted, runtime)))
     }
 
     /// Its options, to change some of them for another client.

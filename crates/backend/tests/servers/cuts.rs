@@ -67,6 +67,11 @@ fn run(subject: &dyn Subject, name: &str, machine: &Machine, is_finished: &mut b
     let machine = machine.try_restarted(subject, name)?;
     let mut store = machine.try_open("default")?;
     store.try_lock(machine.holder()).map_err(|refusal| lock_refused(&store.whereabouts(), &refusal))?;
+    create_under_lock(store.as_mut(), is_finished)
+}
+
+/// Makes object 2 with the lock, and releases the lock. The flag is set once the journal has the object.
+pub(crate) fn create_under_lock(store: &mut dyn StateStore, is_finished: &mut bool) -> Result<(), Diagnostics> {
     let mut state = store.read()?.state.unwrap_or_else(yuba_state::State::empty);
     let mut journal = store.journal(&mut state)?;
     let begun = journal.begin(JournalOperation { address: "terraform_data.r[2]".into(), action: "create".into() });

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value as Json, json};
-use yuba_backend::{JournalOperation, StateStore};
+use yuba_backend::StateStore;
 use yuba_syntax::Diagnostics;
 
+use crate::cuts::create_under_lock;
 use crate::subject::{Abilities, Machine, Subject, unique};
-use crate::suite::{add, edit, locked, numbers, read};
+use crate::suite::{add, locked, numbers, read};
 
 /// What a cut loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,16 +98,7 @@ impl Subject for Proxy {
 fn run(store: &mut dyn StateStore, machine: &Machine, is_finished: &mut bool) -> Result<(), Diagnostics> {
     // A lock is not refused because of a broken connection.
     store.try_lock(machine.holder()).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let mut state = store.read()?.state.unwrap_or_else(yuba_state::State::empty);
-    let mut journal = store.journal(&mut state)?;
-    let begun = journal.begin(JournalOperation { address: "terraform_data.r[2]".into(), action: "create".into() });
-    journal.hand_over()?;
-    journal.finish(begun, &[edit(2)]);
-    state.apply(edit(2));
-    journal.flush()?;
-    *is_finished = true;
-    journal.close(&mut state)?;
-    store.unlock()
+    create_under_lock(store, is_finished)
 }
 
 /// Cuts the connection at the first request, then at the second, until a run has no more requests.

@@ -615,6 +615,15 @@ pub(crate) fn next(random: &mut u64) -> u64 {
     *random
 }
 
+/// Stores all objects with a count of zero.
+pub(crate) fn store_objects(machine: &Machine) {
+    let mut store = locked(machine, "default");
+    let mut state = read(store.as_mut());
+    (0..OBJECTS).for_each(|n| state.apply(counted(&format!("a.r[{n}]"), 0)));
+    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
+    store.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+}
+
 /// Appliers and planners run at the same time. Sessions end, processes end between any two steps, and each object counts how often it
 /// was changed. `YUBA_ROUNDS` is the number of runs of each applier, `YUBA_CRASH_SEED` repeats their decisions.
 fn concurrent_runs_follow_the_model(pg: &Pg) {
@@ -624,11 +633,7 @@ fn concurrent_runs_follow_the_model(pg: &Pg) {
     println!("YUBA_CRASH_SEED={seed}");
     let name = unique("model");
     let first = Machine::new(pg, &name);
-    let mut store = locked(&first, "default");
-    let mut state = read(store.as_mut());
-    (0..OBJECTS).for_each(|n| state.apply(counted(&format!("a.r[{n}]"), 0)));
-    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
-    store.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
+    store_objects(&first);
     let model: Model = Mutex::new((0..OBJECTS).map(|n| (n, (0, 0))).collect());
     let (is_over, plans) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {

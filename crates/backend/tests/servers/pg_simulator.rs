@@ -15,7 +15,7 @@ use yuba_backend::kit::Retries;
 use yuba_backend::{LockRefusal, Reservation};
 
 use crate::pg::{DATABASE, Pg};
-use crate::pg_rows::{Model, OBJECTS, count, counted, next, one_run, part};
+use crate::pg_rows::{Model, OBJECTS, count, counted, next, one_run, part, store_objects};
 use crate::subject::{Abilities, Machine, Subject, unique};
 use crate::suite::{locked, read};
 
@@ -273,12 +273,7 @@ pub(crate) fn simulated_runs_follow_the_model(pg: &Pg) {
     println!("YUBA_CRASH_SEED={seed}");
     let name = unique("simulated");
     let first = Machine::new(pg, &name);
-    let mut store = locked(&first, "default");
-    let mut state = read(store.as_mut());
-    (0..OBJECTS).for_each(|n| state.apply(counted(&format!("a.r[{n}]"), 0)));
-    store.write(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
-    store.unlock().unwrap_or_else(|problems| panic!("{problems:?}"));
-    drop(store);
+    store_objects(&first);
     pg.server.sql(
         DATABASE,
         &format!(
